@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+
+#include "runtime/base/banned.h"
+
+int
+file_read(const char *path, struct buf *out, struct err *err)
+{
+	char	block[16384];
+	ssize_t	n;
+	int	fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, "%s: %s", path, strerror(errno));
+	while ((n = read(fd, block, sizeof block)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			err_set(err, "%s: %s", path, strerror(errno));
+			close(fd);
+			return -1;
+		}
+		if (buf_add(out, block, (size_t)n) < 0) {
+			close(fd);
+			return err_set(err, "%s: the file is too large", path);
+		}
+	}
+	close(fd);
+	return 0;
+}
+
+int
+file_mkdirs(const char *path, unsigned mode, struct err *err)
+{
+	char	*copy = strdup(path);
+	int	 ret = 0;
+
+	if (!copy)
+		return err_nomem(err);
+	for (char *p = copy + 1; ret == 0; p++) {
+		char c = *p;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*p = '\0';
+		if (*copy && mkdir(copy, mode) < 0 && errno != EEXIST)
+			ret = err_set(err, "%s: %s", copy, strerror(errno));
+		*p = c;
+		if (c == '\0')
+			break;
+	}
+	free(copy);
+	return ret;
+}
+
+static int
+write_all(int fd, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, data, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -1;
+		data += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+int
+file_replace(const char *path, const void *data, size_t n, unsigned mode,
+    struct err *err)
+{
+	struct stat	 st;
+	const char	*slash;
+	char		*real, *temp = NULL, *folder;
+	int		 fd = -1, ret = -1;
+
+	/* A link is followed, so that it stays a link. */
+	real = realpath(path, NULL);
+	if (!real)
+		real = strdup(path);
+	if (!real)
+		return err_nomem(err);
+	slash = strrchr(real, '/');
+	if (slash && slash != real) {
+		folder = strndup(real, (size_t)(slash - real));
+		if (!folder) {
+			err_nomem(err);
+			goto out;
+		}
+		ret = file_mkdirs(folder, 0777, err);
+		free(folder);
+		if (ret < 0)
+			goto out;
+		ret = -1;
+	}
+	if (asprintf(&temp, "%s.XXXXXX", real) < 0) {
+		temp = NULL;
+		err_nomem(err);
+		goto out;
+	}
+	fd = mkstemp(temp);
+	if (fd < 0) {
+		err_set(err, "%s: %s", path, strerror(errno));
+		err_hint(err, "the folder must be writable: the new file is "
+		    "written beside the old one");
+		goto out;
+	}
+	if (stat(real, &st) == 0)
+		mode = st.st_mode & 07777;
+	if (write_all(fd, data, n) < 0 || fchmod(fd, (mode_t)mode) < 0 ||
+	    fsync(fd) < 0 || rename(temp, real) < 0) {
+		err_set(err, "%s: %s", path, strerror(errno));
+		unlink(temp);
+		goto out;
+	}
+	ret = 0;
+out:
+	if (fd >= 0)
+		close(fd);
+	free(temp);
+	free(real);
+	return ret;
+}
+
+const char *
+file_home(void)
+{
+	const char	*home = getenv("HOME");
+	struct passwd	*pw;
+
+	if (home && *home)
+		return home;
+	pw = getpwuid(getuid());
+	return pw && pw->pw_dir ? pw->pw_dir : "/";
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file: whole files, read with a ceiling and replaced in one step. */
+#ifndef RUNTIME_BASE_FILE_H
+#define RUNTIME_BASE_FILE_H
+
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+/* Adds the file's bytes to *out (its ceiling holds). */
+int file_read(const char *path, struct buf *out, struct err *err);
+
+/* Writes beside the file and renames, so that a reader sees the old or the new
+ * content, whole.  Missing folders are made.  "mode" is for a new file; an old
+ * one keeps its own. */
+int file_replace(const char *path, const void *data, size_t n, unsigned mode,
+    struct err *err);
+
+/* Makes a folder and those above it; there already is fine. */
+int file_mkdirs(const char *path, unsigned mode, struct err *err);
+
+/* The user's home, from HOME or the password file.  Borrowed; never NULL. */
+const char *file_home(void);
+#endif

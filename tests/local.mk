@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every assertion, in C or in shell, is a line of "make check".
+TEST_EXTENSIONS = .t
+T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER   = $(T_LOG_DRIVER)
+AM_TESTS_ENVIRONMENT = \
+	LC_ALL=C.UTF-8 TZ=UTC TERM=dumb; export LC_ALL TZ TERM; \
+	top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
+	export top_srcdir top_builddir;
+EXTRA_DIST += %D%/tap.h %D%/tap.sh
+
+include tests/unit/local.mk
+include tests/cli/local.mk
+include tests/screens/local.mk
+include tests/hosts/local.mk
+include tests/train/local.mk
