@@ -6,11 +6,24 @@ LOG_DRIVER   = $(T_LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C.UTF-8 TZ=UTC TERM=dumb; export LC_ALL TZ TERM; \
 	top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
-	export top_srcdir top_builddir;
+	export top_srcdir top_builddir; \
+	ACCEL_PYTHON='$(ACCEL_PYTHON)'; export ACCEL_PYTHON; \
+	ACCEL_SANITIZED='$(SAN_CFLAGS)'; export ACCEL_SANITIZED;
 EXTRA_DIST += %D%/tap.h %D%/tap.sh
 
+include tests/unit/base.mk
 include tests/unit/local.mk
 include tests/cli/local.mk
 include tests/screens/local.mk
 include tests/hosts/local.mk
 include tests/train/local.mk
+include tests/python/local.mk
+
+# The C programs alone, as for a run under sanitizers.
+.PHONY: check-c check-python
+check-c: all $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out %.t,$(TESTS))'
+
+# Needs a Python with torch and accelerate: make check-python ACCEL_PYTHON=...
+check-python: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(python_tests)'

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+python_tests = %D%/accelerate.t %D%/ranks.t
+dist_check_SCRIPTS += $(python_tests)
+TESTS += $(python_tests)
+EXTRA_DIST += %D%/ddp.py

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+check_PROGRAMS += %D%/base
+TESTS += %D%/base
+%C%_base_SOURCES = %D%/base.c tests/tap.h
+%C%_base_LDADD = runtime/base/libbase.la
