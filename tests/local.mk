@@ -22,7 +22,7 @@ include tests/python/local.mk
 # The C programs alone, as for a run under sanitizers.
 .PHONY: check-c check-python
 check-c: all $(check_PROGRAMS)
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out %.t,$(TESTS))'
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(check_PROGRAMS)'
 
 # Needs a Python with torch and accelerate: make check-python ACCEL_PYTHON=...
 check-python: all
