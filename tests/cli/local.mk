@@ -1,1 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
+dist_check_SCRIPTS += %D%/templates.t
+TESTS += %D%/templates.t
