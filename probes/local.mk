@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+noinst_LTLIBRARIES += %D%/libprobes.la
+%C%_libprobes_la_SOURCES = \
+	%D%/child.c \
+	%D%/cuda.c \
+	%D%/machine.c \
+	%D%/net.c \
+	%D%/probe.h \
+	%D%/python.c \
+	%D%/text.c
+%C%_libprobes_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+%C%_libprobes_la_LIBADD = runtime/base/libbase.la $(HWLOC_LIBS)
