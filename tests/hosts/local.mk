@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+# Real sshds in network namespaces of this machine; skipped without root.
+check_PROGRAMS += %D%/echo-agent %D%/link-probe %D%/mute
+%C%_echo_agent_SOURCES = %D%/echo-agent.c
+%C%_echo_agent_LDFLAGS = $(AM_LDFLAGS) -all-static
+%C%_mute_SOURCES = %D%/mute.c
+%C%_link_probe_SOURCES = %D%/link-probe.c
+%C%_link_probe_LDADD = runtime/launch/libsshlink.la
+%C%_hosts_tests = %D%/ssh-link.t
+dist_check_SCRIPTS += $(%C%_hosts_tests)
+TESTS      += $(%C%_hosts_tests)
+EXTRA_DIST += %D%/netns.sh

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The SSH transport: agents on other hosts.
+noinst_LTLIBRARIES += %D%/libsshlink.la
+%C%_libsshlink_la_SOURCES = \
+	%D%/ssh.c       %D%/ssh.h \
+	%D%/ssh_link.h \
+	%D%/ssh_login.c \
+	%D%/ssh_pump.c \
+	%D%/ssh_upload.c
+%C%_libsshlink_la_CFLAGS = $(AM_CFLAGS) $(LIBSSH_CFLAGS)
+%C%_libsshlink_la_LIBADD = runtime/base/libbase.la $(LIBSSH_LIBS)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ssh_link: what the files of the SSH transport share.  Private to them.
+ *
+ * The thread owns everything below its line; the caller's side touches only
+ * what is above, under the lock or as an atomic.
+ */
+#ifndef RUNTIME_LAUNCH_SSH_LINK_H
+#define RUNTIME_LAUNCH_SSH_LINK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <libssh/libssh.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+#include "runtime/base/strv.h"
+
+struct ssh_link {
+	pthread_t	 thread;
+	pthread_mutex_t	 lock;
+	atomic_int	 refs;		/* the caller and the thread */
+	atomic_bool	 stop;		/* ssh_close() was called */
+	_Atomic(const char *) phase;
+	atomic_bool	 copied;
+	bool		 failed;	/* lock */
+	struct err	 err;		/* lock */
+	int		 cut_fd;	/* lock; a copy of the socket, or -1 */
+	int		 near_fd;	/* the caller's end */
+
+	char		*given;		/* the host as the caller wrote it */
+	char		*user, *host;	/* parts of it; user may be NULL */
+	int		 port;		/* 0: from the configuration */
+	char		*config_file, *agent_path;
+	struct strv	 agent_args;
+	int		 limit_s, silence_s;
+
+	/* The thread's own. */
+	int		 far_fd;
+	ssh_session	 session;
+	ssh_channel	 channel;
+	char		 where[300];	/* user@host:port as resolved */
+	struct buf	 keys;		/* keys tried, for the error */
+	bool		 locked_key;	/* one of them wanted a passphrase */
+	struct buf	 said;		/* the end of the agent's stderr */
+};
+
+/* ssh_login.c: a session that is connected, checked and logged in. */
+int ssh_login(struct ssh_link *link, struct err *err);
+
+/* ssh_upload.c: makes sure that the agent is there; gives its absolute path. */
+int ssh_upload(struct ssh_link *link, char **path, struct err *err);
+
+/* ssh_pump.c: runs the command and carries bytes until either side ends. */
+int ssh_run(struct ssh_link *link, const char *command, struct err *err);
+
+/* Hands a copy of the connected socket to ssh_close(), to be cut from there. */
+void ssh_link_cuttable(struct ssh_link *link, int fd);
+
+/* The session's own words, in one line. */
+const char *ssh_link_why(struct ssh_link *link);
+#endif

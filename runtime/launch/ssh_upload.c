@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent's file is named by a hash of its bytes, so that "there already" is
+ * one stat, and two builds never overwrite each other.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libssh/sftp.h>
+
+#include "runtime/base/file.h"
+#include "runtime/launch/ssh_link.h"
+#include "runtime/base/banned.h"
+
+#define CACHE ".cache/accel"
+#define CHUNK 32768
+
+/* FNV-1a, 64 bits: names a build, proves nothing. */
+static uint64_t
+hash_bytes(const char *data, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)data[i]) * 0x100000001b3u;
+	return h;
+}
+
+/* What SFTP said, in words. */
+static const char *
+sftp_why(struct ssh_link *link, sftp_session sftp)
+{
+	switch (sftp_get_error(sftp)) {
+	case SSH_FX_PERMISSION_DENIED:
+		return "permission denied";
+	case SSH_FX_NO_SUCH_FILE:
+	case SSH_FX_NO_SUCH_PATH:
+		return "no such folder";
+	case SSH_FX_WRITE_PROTECT:
+		return "read-only file system";
+	case SSH_FX_FAILURE:
+		return "it failed there (is the disk or quota full?)";
+	case SSH_FX_OK:
+	case SSH_FX_NO_CONNECTION:
+	case SSH_FX_CONNECTION_LOST:
+		return ssh_link_why(link);
+	}
+	return "refused";
+}
+
+/* True if a whole, runnable agent of this build is there. */
+static bool
+is_there(sftp_session sftp, const char *path, size_t size)
+{
+	sftp_attributes a = sftp_stat(sftp, path);
+	bool there;
+
+	if (a == NULL)
+		return false;
+	there = a->size == size && (a->permissions & 0100) != 0;
+	sftp_attributes_free(a);
+	return there;
+}
+
+/* All of the bytes into a new file that only its owner reads. */
+static int
+put_file(struct ssh_link *link, sftp_session sftp, const char *path,
+    const struct buf *data, struct err *err)
+{
+	sftp_file f;
+	size_t at = 0, n;
+	ssize_t w = 0;
+
+	f = sftp_open(sftp, path, O_WRONLY | O_CREAT | O_EXCL, 0700);
+	if (f == NULL)
+		goto fail;
+	for (; at < data->len; at += (size_t)w) {
+		n = data->len - at < CHUNK ? data->len - at : CHUNK;
+		w = sftp_write(f, data->data + at, n);
+		if (w <= 0)
+			break;
+	}
+	if (w < 0 || at < data->len) {
+		sftp_close(f);
+		goto fail;
+	}
+	if (sftp_close(f) == SSH_OK && sftp_chmod(sftp, path, 0700) == 0)
+		return 0;
+fail:
+	err_set(err, "cannot write %s: %s", path, sftp_why(link, sftp));
+	err_hint(err, "the agent goes to ~/" CACHE " there: it needs %zu KiB "
+	    "and a folder that the user may write", data->len / 1024 + 1);
+	sftp_unlink(sftp, path);
+	return -1;
+}
+
+/* Beside and renamed: other launches may copy the same at the same time, and
+ * hosts may share one home. */
+static int
+put_agent(struct ssh_link *link, sftp_session sftp, const char *path,
+    const struct buf *data, struct err *err)
+{
+	struct buf temp = BUF_INIT;
+	int r;
+
+	/* Fails where they are there: the write below tells. */
+	sftp_mkdir(sftp, ".cache", 0700);
+	sftp_mkdir(sftp, CACHE, 0700);
+	buf_addf(&temp, "%s.%ld.%lx", path, (long)getpid(),
+	    (unsigned long)link >> 4);
+	if (buf_failed(&temp))
+		return err_nomem(err);
+	atomic_store(&link->copied, true);
+	r = put_file(link, sftp, buf_text(&temp), data, err);
+	if (r == 0 && sftp_rename(sftp, buf_text(&temp), path) != 0) {
+		if (is_there(sftp, path, data->len))
+			sftp_unlink(sftp, buf_text(&temp));
+		else {
+			/* SFTP's rename does not replace. */
+			sftp_unlink(sftp, path);
+			if (sftp_rename(sftp, buf_text(&temp), path) != 0) {
+				r = err_set(err, "cannot rename %s: %s",
+				    buf_text(&temp), sftp_why(link, sftp));
+				sftp_unlink(sftp, buf_text(&temp));
+			}
+		}
+	}
+	buf_clear(&temp);
+	return r;
+}
+
+static int
+upload(struct ssh_link *link, sftp_session sftp, const struct buf *data,
+    char **out, struct err *err)
+{
+	struct buf path = BUF_INIT;
+	char *home;
+	int r = 0;
+
+	home = sftp_canonicalize_path(sftp, ".");
+	if (home == NULL)
+		return err_set(err, "SFTP does not tell the home folder: %s",
+		    sftp_why(link, sftp));
+	buf_addf(&path, "%s/" CACHE "/agent-%016llx",
+	    strcmp(home, "/") == 0 ? "" : home,
+	    (unsigned long long)hash_bytes(data->data, data->len));
+	ssh_string_free_char(home);
+	if (buf_failed(&path))
+		return err_nomem(err);
+	if (!is_there(sftp, buf_text(&path), data->len))
+		r = put_agent(link, sftp, buf_text(&path), data, err);
+	if (r == 0 && (*out = buf_detach(&path)) == NULL)
+		r = err_nomem(err);
+	buf_clear(&path);
+	return r;
+}
+
+int
+ssh_upload(struct ssh_link *link, char **path, struct err *err)
+{
+	struct buf data = BUF_INIT;
+	sftp_session sftp;
+	int r = -1;
+
+	if (file_read(link->agent_path, &data, err) < 0)
+		return -1;
+	if (data.len == 0) {
+		buf_clear(&data);
+		return err_set(err, "%s is empty", link->agent_path);
+	}
+	sftp = sftp_new(link->session);
+	if (sftp == NULL || sftp_init(sftp) != SSH_OK) {
+		err_set(err, "no SFTP there: %s", ssh_link_why(link));
+		err_hint(err, "sshd_config needs \"Subsystem sftp "
+		    "internal-sftp\"");
+	} else
+		r = upload(link, sftp, &data, path, err);
+	if (sftp != NULL)
+		sftp_free(sftp);
+	buf_clear(&data);
+	return r;
+}
