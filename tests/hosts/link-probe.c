@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link-probe [-F config] [-t connect] [-s silence] agent host [agent's args]
+ * link-probe [-F config] [-t connect] [-s silence] [-x phase]
+ *     agent host [agent's args]
  * Opens one SSH link; stdin and stdout are the agent's.  At the end it prints
  * "copied N" and "well", or the error, on stderr; the status is 0 or 1.
+ * With -x it closes the link as soon as it is in that phase, and says when.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,6 +46,20 @@ start_sender(int fd)
 	_exit(0);
 }
 
+/* Waits for a phase, and closes the link in it. */
+static int
+close_in(struct ssh_link *link, const char *phase)
+{
+	struct pollfd p = { .fd = ssh_fd(link), .events = POLLIN };
+
+	while (strcmp(ssh_phase(link), phase) != 0)
+		if (poll(&p, 1, 1) > 0 && (p.revents & POLLHUP))
+			break;
+	fprintf(stderr, "closed in %s\n", ssh_phase(link));
+	ssh_close(link);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -50,16 +67,19 @@ main(int argc, char **argv)
 	struct ssh_options options = { 0 };
 	struct ssh_link *link;
 	struct err err = ERR_INIT;
+	const char *phase = NULL;
 	ssize_t n;
 	int c, r;
 
-	while ((c = getopt(argc, argv, "+F:t:s:")) != -1) {
+	while ((c = getopt(argc, argv, "+F:t:s:x:")) != -1) {
 		if (c == 'F')
 			options.config_file = optarg;
 		else if (c == 't')
 			options.connect_timeout_s = (int)strtol(optarg, NULL, 10);
 		else if (c == 's')
 			options.silence_s = (int)strtol(optarg, NULL, 10);
+		else if (c == 'x')
+			phase = optarg;
 		else
 			return 2;
 	}
@@ -71,6 +91,8 @@ main(int argc, char **argv)
 		err_print("link-probe", &err);
 		return 1;
 	}
+	if (phase != NULL)
+		return close_in(link, phase);
 	start_sender(ssh_fd(link));
 	while ((n = read(ssh_fd(link), block, sizeof(block))) > 0)
 		if (write(1, block, (size_t)n) != n)

@@ -128,9 +128,41 @@ await 10 test -s "$work/mute"
 start=$(date +%s)
 probe -t 2 "$agent" "$host1:23"
 took=$(($(date +%s) - start))
-kill "$mute"
 has "a silent port" "$said" "no SSH answer within 2 s"
 ok "within the limit" test "$took" -le 4
+start=$(date +%s)
+probe -t 30 -x connecting "$agent" "$host1:23"
+kill "$mute"
+is "a link closes while it connects" "$said" "closed in connecting"
+probe -t 30 -x "starting the agent" "$agent" "$host1"
+is "and while the agent starts" "$said" "closed in starting the agent"
+took=$(($(date +%s) - start))
+ok "at once" test "$took" -le 3
+ok "and the agent is gone" await 20 no_agents 1
 probe -t 2 "$agent" "$net.99"
 has "an address that nobody has" "$said" "$net.99:22: "
+
+# What stands between.
+sed "/^Host/a ProxyCommand ssh -F $good -W %h:%p $host1" "$good" \
+	>"$work/jump"
+ssh_config=$work/jump
+probe "$agent" "$host2" say jumped
+is "a ProxyCommand is used" "$out" jumped
+ssh_config=$good
+{ cat "$work/host1/sshd_config" && echo "MaxStartups 1:100:2"; } \
+	>"$work/host1/busy"
+sed -i "s/^Port .*/Port 24/; s,^PidFile .*,PidFile $work/busy.pid," \
+	"$work/host1/busy"
+in_host 1 /usr/sbin/sshd -f "$work/host1/busy" -E "$work/busy.log"
+await 10 test -s "$work/busy.pid"
+echo "[$host1]:24 $(cat "$work/host1/key.pub")" >>"$work/known_hosts"
+for k in 1 2 3; do
+	"$top_builddir/tests/hosts/link-probe" -F "$ssh_config" "$agent" \
+		"$host1:24" say "$k" </dev/null >"$work/busy$k" 2>&1 &
+	eval "busy$k=$!"
+done
+wait "$busy1" "$busy2" "$busy3"
+is "an sshd that drops logins is asked again" \
+	"$(cat "$work"/busy[123] | grep -c well)" 3
+ok "(it did drop some)" grep -q MaxStartups "$work/busy.log"
 done_testing
