@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/form.h"
+#include "tui/plain.h"
+#include "runtime/base/num.h"
+#include "runtime/base/banned.h"
+
+struct talk {
+	struct form	*f;
+	FILE		*in, *out;
+	char		*line;		/* the last answer */
+	size_t		 room;
+};
+
+/* The answer without its blanks, or NULL at the end of the input. */
+static char *
+answer(struct talk *t)
+{
+	ssize_t n;
+	char *text;
+
+	fflush(t->out);
+	if ((n = getline(&t->line, &t->room, t->in)) < 0)
+		return NULL;
+	while (n && strchr(" \t\r\n", t->line[n - 1]))
+		t->line[--n] = '\0';
+	text = t->line + strspn(t->line, " \t");
+	return text;
+}
+
+static int
+ended(struct err *err)
+{
+	err_set(err, "the input ended before the last question; nothing was "
+	    "written");
+	return err_hint(err, "--defaults writes what fits this machine, "
+	    "without questions");
+}
+
+/* The shown field after id (or before it), or -1. */
+static int
+beside(const struct form *f, int id, int way)
+{
+	int best = -1;
+
+	for (size_t i = 0; i < f->shown; i++) {
+		int other = (int)f->list[i];
+
+		if (way > 0 && other > id)
+			return other;
+		if (way < 0 && other < id)
+			best = other;
+	}
+	return best;
+}
+
+static void
+ask(struct talk *t, enum field_id id)
+{
+	struct buf value = BUF_INIT;
+	int n = 0;
+
+	form_value(t->f, id, &value);
+	fprintf(t->out, "\n%s [%s]\n", fields[id].ask, buf_text(&value));
+	for (const struct choice *c = fields[id].choice; c && c->word; c++)
+		fprintf(t->out, "  %d  %s: %s\n", ++n, c->word, c->what);
+	if (fields[id].type == TYPE_BOOL)
+		fputs("  yes or no\n", t->out);
+	fputs("> ", t->out);
+	buf_clear(&value);
+}
+
+/* The word behind the number of a choice, yes and no of a bool. */
+static const char *
+meant(enum field_id id, const char *text)
+{
+	const struct choice *c = fields[id].choice;
+	long n, count = 0;
+
+	while (c && c[count].word)
+		count++;
+	if (c && !num_parse(text, 1, count, &n))
+		return c[n - 1].word;
+	if (fields[id].type == TYPE_BOOL && (!strcmp(text, "y") ||
+	    !strcmp(text, "yes")))
+		return "true";
+	if (fields[id].type == TYPE_BOOL && (!strcmp(text, "n") ||
+	    !strcmp(text, "no")))
+		return "false";
+	return text;
+}
+
+static int
+confirm(struct talk *t, struct err *err)
+{
+	struct err fault = ERR_INIT;
+	struct buf yaml = BUF_INIT;
+	char *text;
+
+	config_print(form_now(t->f), &yaml);
+	fprintf(t->out, "\nThis is the file:\n\n%s\n", buf_text(&yaml));
+	buf_clear(&yaml);
+	if (config_check(form_now(t->f), &fault))
+		fprintf(t->out, "Problem: %s%s%s\n", fault.text,
+		    *fault.hint ? ": " : "", fault.hint);
+	for (;;) {
+		fprintf(t->out, "Write it to %s? [yes]\n> ", t->f->path);
+		if (!(text = answer(t)))
+			return ended(err);
+		if (!strcmp(text, "b"))
+			return 2;
+		if (!strcmp(text, "n") || !strcmp(text, "no") ||
+		    !strcmp(text, "q"))
+			return 1;
+		if (!*text || !strcmp(text, "y") || !strcmp(text, "yes"))
+			break;
+	}
+	if (form_save(t->f, err))
+		return -1;
+	fprintf(t->out, "Written: %s\nRun it: accel launch --config_file %s "
+	    "SCRIPT\n", t->f->path, t->f->path);
+	return 0;
+}
+
+/* One question until it is answered: the next field, FIELD_COUNT at the end,
+ * -1 to leave, -2 at the end of the input. */
+static int
+question(struct talk *t, int id)
+{
+	struct buf help = BUF_INIT;
+	char *text;
+	int to;
+
+	for (;;) {
+		ask(t, (enum field_id)id);
+		if (!(text = answer(t)))
+			return -2;
+		if (!strcmp(text, "q"))
+			return -1;
+		if (!strcmp(text, "?")) {
+			form_help(t->f, (enum field_id)id, &help);
+			fprintf(t->out, "%s", buf_text(&help));
+			buf_clear(&help);
+			continue;
+		}
+		if (!strcmp(text, "b")) {
+			to = beside(t->f, id, -1);
+			if (to >= 0)
+				return to;
+			fputs("This is the first question.\n", t->out);
+			continue;
+		}
+		if (*text && form_set(t->f, (enum field_id)id,
+		    meant((enum field_id)id, text), ORIGIN_USER, NULL)) {
+			fprintf(t->out, "%s\n", t->f->message);
+			continue;
+		}
+		to = beside(t->f, id, 1);
+		return to < 0 ? FIELD_COUNT : to;
+	}
+}
+
+static int
+converse(struct talk *t, struct err *err)
+{
+	struct buf facts = BUF_INIT;
+	int id = beside(t->f, -1, 1), status;
+
+	machine_print(t->f->machine, &facts);
+	fprintf(t->out, "%s\n", buf_text(&facts));
+	buf_clear(&facts);
+	if (*t->f->reason)
+		fprintf(t->out, "Proposal: %s\n", t->f->reason);
+	fputs("Enter keeps the value in brackets; ? explains, b goes back, "
+	    "q leaves.\n", t->out);
+	for (;;) {
+		while (id >= 0 && id < FIELD_COUNT)
+			id = question(t, id);
+		if (id == -2)
+			return ended(err);
+		if (id == -1) {
+			fputs("Nothing was written.\n", t->out);
+			return 1;
+		}
+		if ((status = confirm(t, err)) != 2) {
+			if (status == 1)
+				fputs("Nothing was written.\n", t->out);
+			return status;
+		}
+		id = beside(t->f, FIELD_COUNT, -1);
+	}
+}
+
+int
+plain_run(struct form *f, FILE *in, FILE *out, struct err *err)
+{
+	struct talk t = { .f = f, .in = in, .out = out };
+	int status = converse(&t, err);
+
+	free(t.line);
+	fflush(out);
+	return status;
+}
