@@ -1,1 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+noinst_LTLIBRARIES += %D%/libconfig.la
+%C%_libconfig_la_SOURCES = \
+	%D%/choices.def %D%/fields.def %D%/launch.def %D%/rules.def \
+	%D%/sections.def %D%/fields-undef.h %D%/intern.h \
+	%D%/check.c \
+	%D%/environ.c \
+	%D%/flags.c \
+	%D%/schema.c %D%/schema.h \
+	%D%/value.c \
+	%D%/yaml_in.c \
+	%D%/yaml_out.c
+%C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
+%C%_libconfig_la_LIBADD = runtime/base/libbase.la $(YAML_LIBS)

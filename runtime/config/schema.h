@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schema: the configuration of a run, and the table that describes it.
+ *
+ * fields.def has one row per field; from it come the struct, the ids, the
+ * reader and writer of Accelerate's YAML, the flags, the environment of a rank
+ * and the manual page.  A struct config owns its texts: config_init() makes it
+ * valid, config_clear() frees it.  "The value is null" is said by NULL for a
+ * text or list, and by the default for a number whose default lies outside
+ * lo..hi (num_processes 0, main_process_port -1).
+ */
+#ifndef RUNTIME_CONFIG_SCHEMA_H
+#define RUNTIME_CONFIG_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct err;
+struct strv;
+
+/* The enumerations, from choices.def: dist_FSDP, precision_bf16... */
+#define CHOICES(set)			enum set {
+#define CHOICE(set, sym, word, what)	set##_##sym,
+#define END_CHOICES(set)		set##_COUNT };
+#include "runtime/config/choices.def"
+#undef CHOICES
+#undef CHOICE
+#undef END_CHOICES
+
+/* A number for every field: FIELD_main_num_processes. */
+#define GROUP(g, key, title)
+#define BOOL(g, m, ...)		FIELD_##g##_##m,
+#define INT(g, m, ...)		FIELD_##g##_##m,
+#define REAL(g, m, ...)		FIELD_##g##_##m,
+#define TEXT(g, m, ...)		FIELD_##g##_##m,
+#define LIST(g, m, ...)		FIELD_##g##_##m,
+#define CHOOSE(g, m, ...)	FIELD_##g##_##m,
+#define END_GROUP(g)
+enum field_id {
+#include "runtime/config/fields.def"
+	FIELD_COUNT
+};
+#include "runtime/config/fields-undef.h"
+
+enum origin {			/* who gave the value; the later wins */
+	ORIGIN_DEFAULT, ORIGIN_FOUND, ORIGIN_FILE, ORIGIN_ENV, ORIGIN_FLAG,
+	ORIGIN_USER
+};
+
+/* The configuration itself: c.main.num_processes, c.fsdp.version... */
+#define GROUP(g, key, title)			struct {
+#define BOOL(g, m, key, def, when, ...)			bool m;
+#define INT(g, m, key, def, lo, hi, when, ...)		long m;
+#define REAL(g, m, key, def, lo, hi, when, ...)		double m;
+#define TEXT(g, m, key, def, when, ...)			char *m;
+#define LIST(g, m, key, def, when, ...)			char *m;
+#define CHOOSE(g, m, key, set, def, when, ...)		enum set m;
+#define END_GROUP(g)					} g;
+struct extra;			/* a key of a section that no row knows */
+struct config {
+#include "runtime/config/fields.def"
+	enum origin	 origin[FIELD_COUNT];
+	struct extra	*extra;
+	size_t		 extra_count;
+};
+#include "runtime/config/fields-undef.h"
+
+enum field_type {
+	TYPE_BOOL, TYPE_INT, TYPE_REAL, TYPE_TEXT, TYPE_CHOICE,
+	TYPE_LIST		/* char *: each item ended by '\n' */
+};
+enum {
+	FIELD_REQUIRED = 1 << 0,	/* must be in a file */
+	FIELD_MEMORY   = 1 << 1,	/* changes the memory that a run needs */
+	FIELD_ADVANCED = 1 << 2,	/* the wizard asks on request only */
+	FIELD_FLAGONLY = 1 << 3,	/* no key in YAML */
+	FIELD_PYBOOL   = 1 << 4,	/* exported as True or False */
+	FIELD_IFSET    = 1 << 5,	/* exported only where somebody gave it */
+	FIELD_BARE     = 1 << 6,	/* text that may be a number or a bool */
+	FIELD_NOCASE   = 1 << 7,	/* a choice in any case */
+	FIELD_NOFLAG   = 1 << 8,	/* in a file alone */
+	FIELD_HOST     = 1 << 9,	/* a host, without user@ */
+	FIELD_SECRET   = 1 << 10
+};
+
+struct choice {
+	const char	*word, *what;	/* the last of a list is NULL, NULL */
+};
+
+struct field {
+	const char		*key;	/* in YAML */
+	const char		*flag;	/* behind "--"; the key as a rule */
+	const char		*alias;	/* an older key or flag, or NULL */
+	const char		*group;	/* YAML mapping that holds it, or "" */
+	const char		*title;	/* of the group */
+	const char		*env;	/* exported to every rank, or NULL */
+	const char		*ask, *help;
+	const char		*when_text;	/* the condition as written */
+	bool			(*when)(const struct config *);
+	const struct choice	*choice;	/* TYPE_CHOICE, else NULL */
+	size_t			 offset;
+	double			 lo, hi;	/* TYPE_INT, TYPE_REAL */
+	union { bool b; long i; double r; const char *s; } def;
+	enum field_type		 type;
+	unsigned		 flags;
+	char			 letter;	/* short flag, or 0 */
+};
+extern const struct field fields[FIELD_COUNT];
+
+void config_init(struct config *c);
+void config_clear(struct config *c);
+/* *to is overwritten, not cleared.  0, or -1 without memory (then *to is as
+ * after config_init). */
+int  config_copy(struct config *to, const struct config *from);
+
+/* Reads Accelerate's YAML or JSON.  Fields that a flag, the environment or the
+ * user set already stay as they are. */
+int  config_read(struct config *c, const char *path, struct err *err);
+/* The same from memory; "name" is for messages. */
+int  config_parse(struct config *c, const char *text, size_t n,
+    const char *name, struct err *err);
+/* That YAML, sorted, as PyYAML writes it. */
+int  config_print(const struct config *c, struct buf *out);
+/* Writes beside and renames. */
+int  config_write(const struct config *c, const char *path, struct err *err);
+
+/* Strict: the whole text, in range.  "" and "null" make it null where that is
+ * allowed, else the default. */
+int  config_set(struct config *c, enum field_id id, const char *text,
+    enum origin origin, struct err *err);
+/* As config_set takes it; "" where null. */
+int  config_get(const struct config *c, enum field_id id, struct buf *out);
+/* True where the value is null. */
+bool config_null(const struct config *c, enum field_id id);
+/* True where the field has a meaning with what is set. */
+bool config_applies(const struct config *c, enum field_id id);
+/* Id of a key, flag or alias ("-" for "_" is fine), or -1. */
+int  config_field_of(const char *key);
+/* The nearest known key, borrowed, or NULL. */
+const char *config_near(const char *key);
+/* Gives the path of the default file; NULL without memory. */
+char *config_default_path(void);
+
+/* Takes argv[*at] and its value: 1 and *at moved behind; 0 where it is no flag
+ * of a field; -1 on error. */
+int  config_flag(struct config *c, char *const argv[], int *at,
+    struct err *err);
+/* The flags, by group, for --help. */
+int  config_help(struct buf *out);
+
+/* The job-wide variables of every rank, added to *env (RANK and so on are the
+ * launcher's). */
+int  config_env(const struct config *c, struct strv *env, struct err *err);
+/* OMP_NUM_THREADS for each rank. */
+long config_threads(const struct config *c);
+/* The first broken rule, or 0. */
+int  config_check(const struct config *c, struct err *err);
+
+#endif
