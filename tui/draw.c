@@ -340,7 +340,7 @@ draw_foot(const struct screen *s, int y, int w)
 	    f->step == STEP_START ? "Enter go on" : "Enter save");
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (*keys[i].label && (wide ? keys[i].name[1] != '5' :
-		    *keys[i].name != 'd' && keys[i].name[1] != '1') && (f->step == STEP_TRAINING ||
+		    !strchr("du", *keys[i].name) && keys[i].name[1] != '1') && (f->step == STEP_TRAINING ||
 		    (*keys[i].name != '?' && *keys[i].name != 'd')))
 			buf_addf(&line, "  %.*s %s",
 			    (int)strcspn(keys[i].name, ","), keys[i].name,

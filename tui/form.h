@@ -28,7 +28,7 @@ struct form {
 	enum field_id	 list[FIELD_COUNT];	/* what is shown */
 	size_t		 shown, cursor;
 	bool		 all;		/* advanced fields as well */
-	char		 message[512];	/* for the user; "" = none */
+	char		 message[1024];	/* for the user; "" = none */
 	bool		 bad;		/* the message is a complaint */
 	char		 reason[256];	/* why the proposal is what it is */
 };

@@ -1,9 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/probe
-TESTS += %D%/probe
+check_PROGRAMS += %D%/form %D%/probe %D%/screens
+TESTS += %D%/cuda.t %D%/form %D%/plain.t %D%/probe %D%/screens
+dist_check_SCRIPTS += %D%/cuda.t %D%/plain.t
+check_LTLIBRARIES += %D%/libfakecuda.la
+%C%_libfakecuda_la_SOURCES = %D%/fakecuda.c
+# -rpath makes it a shared library, though nothing installs it.
+%C%_libfakecuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-rpath /nowhere
+%C%_form_SOURCES = %D%/form.c
+%C%_form_LDADD = tui/libtui.la
 %C%_probe_SOURCES = %D%/probe.c
 %C%_probe_LDADD = probes/libprobes.la
+%C%_screens_SOURCES = %D%/screens.c
+%C%_screens_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+%C%_screens_LDADD = tui/libtui.la $(CURSES_LIBS)
 
-EXTRA_DIST += tests/machines/damaged.xml tests/machines/two-gpus.xml
-# Built as soon as runtime/config is there.
-EXTRA_DIST += %D%/form.c %D%/screens.c %D%/pty.c %D%/plain.t
+if HAVE_VTERM
+check_PROGRAMS += %D%/pty
+TESTS += %D%/pty
+endif
+%C%_pty_SOURCES = %D%/pty.c
+%C%_pty_CFLAGS = $(AM_CFLAGS) $(VTERM_CFLAGS)
+%C%_pty_LDADD = runtime/base/libbase.la $(VTERM_LIBS) -lutil
+
+# Look at the difference before it is committed.
+update-screens: %D%/screens$(EXEEXT)
+	top_srcdir='$(top_srcdir)' UPDATE=1 %D%/screens$(EXEEXT)
+.PHONY: update-screens
+
+EXTRA_DIST += tests/machines/damaged.xml tests/machines/two-gpus.xml \
+	%D%/ascii-80x24.screen %D%/choices-80x24.screen \
+	%D%/file-60x16.screen %D%/fsdp-100x30.screen \
+	%D%/help-80x24.screen %D%/keys-80x24.screen \
+	%D%/quit-80x24.screen %D%/review-80x24.screen \
+	%D%/small-50x10.screen %D%/start-80x24.screen \
+	%D%/text-80x24.screen %D%/training-60x16.screen \
+	%D%/training-80x24.screen

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probes/probe.h"
 #include "runtime/base/buf.h"
@@ -19,6 +21,30 @@ from_file(struct machine *m, const char *name)
 	setenv("HWLOC_XMLFILE", path, 1);
 	ok(!machine_probe(m, NULL), "%s is read", name);
 	unsetenv("HWLOC_XMLFILE");
+}
+
+/* A child that never answers. */
+static void
+limit(void)
+{
+	struct buf out = BUF_INIT;
+	int pipes[2];
+	pid_t child;
+
+	if (pipe(pipes) || (child = fork()) < 0) {
+		skip("no child");
+		return;
+	}
+	if (!child) {
+		setpgid(0, 0);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	ok(probe_collect(child, pipes[0], 50, &out) == -1,
+	    "a child that hangs is given up");
+	ok(kill(child, 0) == -1, "and gone");
+	buf_clear(&out);
 }
 
 int
@@ -41,6 +67,7 @@ main(void)
 	machine_clear(&m);
 	unsetenv("HWLOC_SYNTHETIC");
 
+	limit();
 	from_file(&m, "two-gpus.xml");
 	ok(machine_usable_gpus(&m, &capability) == 2 && capability == 90,
 	    "two GPUs of capability 9.0 and no console");
