@@ -1,1 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
+noinst_LTLIBRARIES += %D%/libdevice.la
+%C%_libdevice_la_SOURCES = \
+	%D%/ctl.c %D%/ctl.h \
+	%D%/ctl_server.c %D%/ctl_server.h \
+	%D%/device.c %D%/device.h \
+	%D%/wire.c %D%/wire.h
+%C%_libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DPLUGIN_DIR='"$(pkglibdir)"'
+%C%_libdevice_la_LIBADD = -ldl
+
+# Opened at run time, so that libaccel itself needs neither MPI nor CUDA.
+pkglib_LTLIBRARIES =
+if HAVE_MPICH
+pkglib_LTLIBRARIES += libaccel-mpi.la
+libaccel_mpi_la_SOURCES  = %D%/mpi.c
+libaccel_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
+libaccel_mpi_la_LDFLAGS  = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^device_plugin$$'
+libaccel_mpi_la_LIBADD   = runtime/base/libbase.la $(MPICH_LIBS)
+endif
+if HAVE_NCCL
+pkglib_LTLIBRARIES += libaccel-nccl.la
+libaccel_nccl_la_SOURCES  = %D%/nccl.c
+libaccel_nccl_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(NCCL_CPPFLAGS)
+libaccel_nccl_la_LDFLAGS  = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^device_plugin$$'
+libaccel_nccl_la_LIBADD   = runtime/base/libbase.la $(NCCL_LIBS) $(CUDA_LIBS)
+endif

@@ -1,1 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+train_tests = %D%/loader %D%/cxx
+check_PROGRAMS += $(train_tests) %D%/rank
+TESTS += $(train_tests) %D%/ranks.t
+dist_check_SCRIPTS += %D%/ranks.t
+%C%_loader_SOURCES = %D%/loader.c
+%C%_loader_LDADD   = libaccel.la -lm
+%C%_cxx_SOURCES    = %D%/cxx.cc
+%C%_cxx_LDADD      = libaccel.la
+%C%_rank_SOURCES   = %D%/rank.c
+%C%_rank_LDADD     = libaccel.la

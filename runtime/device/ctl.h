@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctl: the control connection.  Every rank holds one TCP connection to a
+ * thread in rank 0: heartbeats both ways, a notice when a rank dies, a small
+ * store, a barrier, and PMI-1 for MPI_Init.
+ *
+ * A thread of ours serves it; the calls below come from one other thread,
+ * except ctl_dead, ctl_why and ctl_abort, which any may call.
+ */
+#ifndef RUNTIME_DEVICE_CTL_H
+#define RUNTIME_DEVICE_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct ctl;
+struct err;
+
+#define CTL_BEAT 0.5		/* seconds between heartbeats */
+
+struct ctl_config {
+	const char	*addr;		/* MASTER_ADDR */
+	int		 port;		/* MASTER_PORT */
+	int		 rank, world;
+	const char	*job;		/* ACCEL_JOB, or "" */
+	double		 limit;		/* silence that means death, seconds */
+	double		 start_limit;	/* for all ranks to come, seconds */
+};
+
+/* Connects and waits until all ranks have.  Copies *config. */
+int ctl_open(struct ctl **out, const struct ctl_config *config,
+    struct err *err);
+
+/* Says goodbye and frees; rank 0 waits for the others' goodbye or death.
+ * NULL is fine. */
+void ctl_close(struct ctl *ctl);
+
+int ctl_put(struct ctl *ctl, const char *key, const void *data, size_t n,
+    struct err *err);
+/* Waits for the key. */
+int ctl_get(struct ctl *ctl, const char *key, struct buf *out,
+    struct err *err);
+int ctl_barrier(struct ctl *ctl, struct err *err);
+
+/* The first rank that died, or -1.  Cheap: for wait loops. */
+int ctl_dead(const struct ctl *ctl);
+/* Why, as "rank 2 (host) is gone: ...".  Returns -1. */
+int ctl_why(struct ctl *ctl, struct err *err);
+/* Tells all ranks that this one gives up. */
+void ctl_abort(struct ctl *ctl, const char *why);
+
+/* Sets PMI_FD, PMI_RANK and PMI_SIZE for the coming MPI_Init. */
+int ctl_pmi(struct ctl *ctl, struct err *err);
+
+/* The network interface that reaches rank 0, or "". */
+const char *ctl_netdev(const struct ctl *ctl);
+#endif

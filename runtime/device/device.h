@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device: who moves bytes between ranks.  One table of functions a backend; a
+ * backend is a shared object opened at run time (libaccel-mpi.so,
+ * libaccel-nccl.so), and one process alone needs none.
+ *
+ * Every operation only starts and hands out a request; the caller tests it.
+ * Nothing here waits, so the caller can watch for dead ranks meanwhile.
+ */
+#ifndef RUNTIME_DEVICE_DEVICE_H
+#define RUNTIME_DEVICE_DEVICE_H
+
+#include <stddef.h>
+
+struct ctl;
+struct err;
+
+#define DEVICE_ABI 1
+
+/* The numbers are accel.h's. */
+enum device_type {
+	DEVICE_F32 = 0, DEVICE_F64 = 3, DEVICE_I32 = 4, DEVICE_I64 = 5,
+	DEVICE_U8 = 6,
+};
+enum device_op { DEVICE_SUM = 0, DEVICE_MAX = 2, DEVICE_MIN = 3 };
+
+/* What a plugin may ask of the control connection. */
+struct device_host {
+	struct ctl	*ctl;		/* NULL: none */
+	const char	*netdev;	/* "" unknown */
+	int		 rank, world, local_rank;
+	int (*put)(struct ctl *ctl, const char *key, const void *data,
+	    size_t n, struct err *err);
+	/* Copies exactly n bytes. */
+	int (*get)(struct ctl *ctl, const char *key, void *data, size_t n,
+	    struct err *err);
+};
+
+struct device_ops {
+	int		 abi;
+	const char	*name;
+	/* Gives *state. */
+	int  (*open)(void **state, const struct device_host *host,
+	    struct err *err);
+	/* "dead": a rank is gone, so nothing may wait for the others. */
+	void (*close)(void *state, int dead);
+	int  (*all_reduce)(void *state, void *buf, size_t n, int type, int op,
+	    void **req, struct err *err);
+	int  (*broadcast)(void *state, void *buf, size_t bytes, int root,
+	    void **req, struct err *err);
+	int  (*all_gather)(void *state, const void *in, void *out,
+	    size_t bytes, void **req, struct err *err);
+	int  (*reduce_scatter)(void *state, const void *in, void *out,
+	    size_t nout, int type, int op, void **req, struct err *err);
+	/* *done: the request is over and freed. */
+	int  (*test)(void *state, void *req, int *done, struct err *err);
+};
+
+/* What a plugin exports. */
+extern const struct device_ops device_plugin;
+
+struct device {
+	const struct device_ops	*ops;	/* NULL while closed */
+	void			*state;
+	struct ctl		*ctl;	/* borrowed */
+};
+
+/* name: "mpi" or "nccl".  With one rank there is nothing to open. */
+int  device_open(struct device *dev, const char *name, struct ctl *ctl,
+    int rank, int world, int local_rank, struct err *err);
+void device_close(struct device *dev);
+
+/* 1 over, 0 not yet, -1 failed or a rank is gone (then nothing is touched). */
+int  device_test(struct device *dev, void *req, struct err *err);
+/* Until it is over: polls, yields, then sleeps; ends when a rank dies. */
+int  device_wait(struct device *dev, void *req, struct err *err);
+
+size_t device_size(int type);
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mpi: collectives on CPUs by MPICH, non-blocking ones alone: its blocking
+ * ones never yield the core and cannot be left when a rank has died.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/base/err.h"
+#include "runtime/device/ctl.h"
+#include "runtime/device/device.h"
+
+#include "runtime/base/banned.h"
+
+struct mpi {
+	MPI_Comm comm;
+	int	 ours;		/* we initialised, we finalise */
+};
+
+static int
+failed(int code, const char *call, struct err *err)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int n = 0;
+
+	if (MPI_Error_string(code, text, &n) != MPI_SUCCESS)
+		n = 0;
+	return err_set(err, "%s: %.*s", call, n, text);
+}
+
+static int
+mpi_open(void **state, const struct device_host *host, struct err *err)
+{
+	struct mpi *m = calloc(1, sizeof(*m));
+	int up = 0, level, rank, size;
+
+	if (m == NULL)
+		return err_nomem(err);
+	MPI_Initialized(&up);
+	if (!up) {
+		/* Two hosts may both have a docker0 with one address; UCX
+		 * must take the network that is known to reach the others. */
+		if (host->netdev[0] != '\0')
+			setenv("UCX_NET_DEVICES", host->netdev, 0);
+		MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+		m->ours = 1;
+	}
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (rank != host->rank || size != host->world) {
+		err_set(err, "MPI says rank %d of %d, the environment says "
+		    "rank %d of %d", rank, size, host->rank, host->world);
+		err_hint(err, "start with one launcher alone");
+		free(m);
+		return -1;
+	}
+	MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+	MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+	*state = m;
+	return 0;
+}
+
+static void
+mpi_close(void *state, int dead)
+{
+	struct mpi *m = state;
+
+	/* MPI_Finalize waits for all; with one gone it would for ever. */
+	if (!dead) {
+		MPI_Comm_free(&m->comm);
+		if (m->ours)
+			MPI_Finalize();
+	}
+	free(m);
+}
+
+static MPI_Datatype
+mpi_type(int type)
+{
+	switch (type) {
+	case DEVICE_F64:
+		return MPI_DOUBLE;
+	case DEVICE_I32:
+		return MPI_INT32_T;
+	case DEVICE_I64:
+		return MPI_INT64_T;
+	case DEVICE_U8:
+		return MPI_UINT8_T;
+	default:
+		return MPI_FLOAT;
+	}
+}
+
+static MPI_Op
+mpi_op(int op)
+{
+	return op == DEVICE_MAX ? MPI_MAX : op == DEVICE_MIN ? MPI_MIN :
+	    MPI_SUM;
+}
+
+/* A request in memory of its own, as the table wants. */
+static MPI_Request *
+request(void **req, struct err *err)
+{
+	MPI_Request *r = malloc(sizeof(*r));
+
+	if (r == NULL)
+		err_nomem(err);
+	else
+		*r = MPI_REQUEST_NULL;
+	*req = r;
+	return r;
+}
+
+static int
+started(int code, const char *call, void **req, struct err *err)
+{
+	if (code == MPI_SUCCESS)
+		return 0;
+	free(*req);
+	*req = NULL;
+	return failed(code, call, err);
+}
+
+static int
+mpi_all_reduce(void *state, void *buf, size_t n, int type, int op,
+    void **req, struct err *err)
+{
+	struct mpi *m = state;
+	MPI_Request *r = request(req, err);
+
+	if (r == NULL)
+		return -1;
+	return started(MPI_Iallreduce_c(MPI_IN_PLACE, buf, (MPI_Count)n,
+	    mpi_type(type), mpi_op(op), m->comm, r), "MPI_Iallreduce", req,
+	    err);
+}
+
+static int
+mpi_broadcast(void *state, void *buf, size_t bytes, int root, void **req,
+    struct err *err)
+{
+	struct mpi *m = state;
+	MPI_Request *r = request(req, err);
+
+	if (r == NULL)
+		return -1;
+	return started(MPI_Ibcast_c(buf, (MPI_Count)bytes, MPI_BYTE, root,
+	    m->comm, r), "MPI_Ibcast", req, err);
+}
+
+static int
+mpi_all_gather(void *state, const void *in, void *out, size_t bytes,
+    void **req, struct err *err)
+{
+	struct mpi *m = state;
+	MPI_Request *r = request(req, err);
+
+	if (r == NULL)
+		return -1;
+	return started(MPI_Iallgather_c(in, (MPI_Count)bytes, MPI_BYTE, out,
+	    (MPI_Count)bytes, MPI_BYTE, m->comm, r), "MPI_Iallgather", req,
+	    err);
+}
+
+static int
+mpi_reduce_scatter(void *state, const void *in, void *out, size_t nout,
+    int type, int op, void **req, struct err *err)
+{
+	struct mpi *m = state;
+	MPI_Request *r = request(req, err);
+
+	if (r == NULL)
+		return -1;
+	return started(MPI_Ireduce_scatter_block_c(in, out, (MPI_Count)nout,
+	    mpi_type(type), mpi_op(op), m->comm, r), "MPI_Ireduce_scatter",
+	    req, err);
+}
+
+static int
+mpi_test(void *state, void *req, int *done, struct err *err)
+{
+	int code = MPI_Test(req, done, MPI_STATUS_IGNORE);
+
+	(void)state;
+	if (code != MPI_SUCCESS)
+		return failed(code, "MPI_Test", err);
+	if (*done)
+		free(req);
+	return 0;
+}
+
+const struct device_ops device_plugin = {
+	DEVICE_ABI, "mpi", mpi_open, mpi_close, mpi_all_reduce, mpi_broadcast,
+	mpi_all_gather, mpi_reduce_scatter, mpi_test,
+};

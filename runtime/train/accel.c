@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel: start, end and errors. */
+#include "runtime/train/accel.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/num.h"
+#include "runtime/device/ctl.h"
+#include "runtime/train/train.h"
+
+#include "runtime/base/banned.h"
+
+static _Thread_local struct err last;
+static _Thread_local char message[sizeof(last.text) + sizeof(last.hint) + 8];
+
+struct err *
+accel__err(void)
+{
+	return &last;
+}
+
+accel_status
+accel__fail(accel_status status, const char *fmt, ...)
+{
+	char text[sizeof(last.text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	err_set(&last, "%s", text);
+	return status;
+}
+
+accel_status
+accel__status(const accel *a)
+{
+	return ctl_dead(a->ctl) >= 0 ? ACCEL_EPEER : ACCEL_EBACKEND;
+}
+
+const char *
+accel_errmsg(void)
+{
+	if (last.hint[0] == '\0')
+		return last.text;
+	snprintf(message, sizeof(message), "%s (%s)", last.text, last.hint);
+	return message;
+}
+
+static int
+env_int(const char *name, long lo, long hi, long otherwise, long *out)
+{
+	const char *text = getenv(name);
+
+	*out = otherwise;
+	if (text == NULL || *text == '\0')
+		return 0;
+	if (num_parse(text, lo, hi, out) == 0)
+		return 0;
+	err_set(&last, "%s: \"%.60s\" is no number from %ld to %ld", name,
+	    text, lo, hi);
+	return -1;
+}
+
+static int
+env_seconds(const char *name, double otherwise, double *out)
+{
+	const char *text = getenv(name);
+
+	*out = otherwise;
+	if (text == NULL || *text == '\0' ||
+	    num_parse_real(text, 0.1, 1e6, out) == 0)
+		return 0;
+	return err_set(&last, "%s: \"%.60s\" is no number of seconds", name,
+	    text);
+}
+
+static bool
+has(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text != NULL && *text != '\0';
+}
+
+/* Who am I, and of how many? */
+static int
+find_place(accel *a)
+{
+	bool ours = has("RANK") || has("WORLD_SIZE");
+	long rank, world, local, accum;
+
+	if (env_int(ours ? "WORLD_SIZE" : "PMI_SIZE", 1, 1000000, 1,
+	    &world) != 0 ||
+	    env_int(ours ? "RANK" : "PMI_RANK", 0, world - 1, 0, &rank) != 0 ||
+	    env_int(has("LOCAL_RANK") ? "LOCAL_RANK" : "MPI_LOCALRANKID", 0,
+	    1000000, 0, &local) != 0 ||
+	    env_int("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", 1, 1000000, 1,
+	    &accum) != 0)
+		return -1;
+	if (ours && !has("RANK") && world > 1) {
+		err_set(&last, "WORLD_SIZE is %ld and RANK is not set", world);
+		return err_hint(&last, "start it with accel launch");
+	}
+	a->rank = (int)rank;
+	a->world = (int)world;
+	a->local_rank = (int)local;
+	if (a->config.grad_accum == 0)
+		a->config.grad_accum = (int)accum;
+	return 0;
+}
+
+static int
+connect_ranks(accel *a)
+{
+	bool pmi = has("PMI_FD") || has("PMI_PORT") || has("PMI_RANK");
+	const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
+	const char *backend = getenv("ACCEL_BACKEND");
+	struct ctl_config c = {
+		.addr = getenv("MASTER_ADDR"), .job = getenv("ACCEL_JOB"),
+		.rank = a->rank, .world = a->world,
+	};
+	long port;
+
+	if (env_int("MASTER_PORT", 1, 65534, 0, &port) != 0 ||
+	    env_seconds("ACCEL_PEER_TIMEOUT", 10, &c.limit) != 0 ||
+	    env_seconds("ACCEL_START_TIMEOUT", 120, &c.start_limit) != 0)
+		return -1;
+	/* torchrun's own store listens on the port itself. */
+	if (agent != NULL && strcmp(agent, "True") == 0)
+		port++;
+	c.port = (int)port;
+	if (c.addr == NULL || *c.addr == '\0')
+		c.addr = "127.0.0.1";
+	if (c.job == NULL)
+		c.job = "";
+	if (port == 0 && !pmi) {
+		err_set(&last, "WORLD_SIZE is %d and MASTER_PORT is not set",
+		    a->world);
+		return err_hint(&last, "start it with accel launch, or set "
+		    "MASTER_ADDR and MASTER_PORT to rank 0's");
+	}
+	/* Under mpiexec alone there is no port to meet at: it watches the
+	 * ranks itself and ends all when one dies. */
+	if (port != 0 && ctl_open(&a->ctl, &c, &last) != 0)
+		return -1;
+	if (backend == NULL || *backend == '\0')
+		backend = "mpi";
+	if (strcmp(backend, "mpi") != 0 && strcmp(backend, "nccl") != 0) {
+		err_set(&last, "ACCEL_BACKEND: \"%.40s\" is not known",
+		    backend);
+		return err_hint(&last, "mpi or nccl");
+	}
+	if (!pmi && ctl_pmi(a->ctl, &last) != 0)
+		return -1;
+	return device_open(&a->dev, backend, a->ctl, a->rank, a->world,
+	    a->local_rank, &last);
+}
+
+accel_status
+accel_init(const accel_config *config, accel **out)
+{
+	accel *a = calloc(1, sizeof(*a));
+	accel_status st;
+
+	*out = NULL;
+	if (a == NULL)
+		return accel__fail(ACCEL_ENOMEM, "out of memory");
+	if (config != NULL) {
+		if (config->size != sizeof(*config) ||
+		    config->grad_accum < 0 || config->bucket_bytes < 0) {
+			free(a);
+			return accel__fail(ACCEL_EINVAL, "accel_config: begin "
+			    "with ACCEL_CONFIG_INIT, numbers are not negative");
+		}
+		a->config = *config;
+	}
+	if (find_place(a) != 0) {
+		free(a);
+		return ACCEL_EINVAL;
+	}
+	if (a->world > 1 && connect_ranks(a) != 0) {
+		st = accel__status(a);
+		ctl_close(a->ctl);
+		free(a);
+		return st;
+	}
+	*out = a;
+	return ACCEL_OK;
+}
+
+accel_status
+accel_fini(accel *a)
+{
+	accel_status st = ACCEL_OK;
+
+	if (a == NULL)
+		return ACCEL_OK;
+	/* Nobody takes MPI down while another still uses it. */
+	if (a->ctl != NULL && ctl_barrier(a->ctl, &last) != 0)
+		st = accel__status(a);
+	device_close(&a->dev);
+	ctl_close(a->ctl);
+	accel__units_free(a);
+	free(a);
+	return st;
+}
+
+void
+accel_abort(accel *a, const char *why)
+{
+	if (a->ctl != NULL)
+		ctl_abort(a->ctl, why != NULL ? why : "no reason given");
+}
+
+int
+accel_rank(const accel *a)
+{
+	return a->rank;
+}
+
+int
+accel_world(const accel *a)
+{
+	return a->world;
+}
+
+int
+accel_local_rank(const accel *a)
+{
+	return a->local_rank;
+}
+
+int
+accel_version(void)
+{
+	return ACCEL_VERSION;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accel: one training loop, any number of processes.  C11, also valid C++.
+ *
+ *	accel *a;
+ *	accel_init(NULL, &a);
+ *	accel_unit(a, "layer", tensors, n, &u);		in forward order
+ *	accel_prepare(a, 2);				Adam: two state arrays
+ *	while (accel_next(loader, index, &rows) == ACCEL_OK) {
+ *		accel_backward(a, my_backward, &model);	calls accel_leave
+ *		accel_clip_grad_norm(a, 1.0f, &norm);
+ *		accel_step(a, accel_adamw, &adamw);
+ *	}
+ *	accel_fini(a);
+ *
+ * Every rank runs the same calls in the same order.  Calls return ACCEL_OK or
+ * another accel_status; out-parameters come last; buffers are the caller's.
+ * Nothing here prints, exits or calls back from another thread.  One thread
+ * uses an accel; accel_abort may be called by any.
+ *
+ * When a rank dies or falls silent, the call that the others are in (or their
+ * next one) returns ACCEL_EPEER and accel_errmsg names the rank.  After that
+ * save what is local, call accel_fini and end.
+ *
+ * The environment, as `accel launch`, torchrun and others set it: RANK,
+ * WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT (PMI_RANK and PMI_SIZE of
+ * mpiexec where RANK is missing); ACCELERATE_GRADIENT_ACCUMULATION_STEPS;
+ * ACCEL_JOB, a token that all ranks share; ACCEL_PEER_TIMEOUT, seconds of
+ * silence that mean death (10); ACCEL_START_TIMEOUT, seconds for all ranks to
+ * come (120); ACCEL_BACKEND, mpi or nccl (mpi); ACCEL_PLUGIN_DIR, their folder.
+ * None set: one process alone.
+ */
+#ifndef ACCEL_H
+#define ACCEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ACCEL_VERSION 100	/* 0.1.0; accel_version() is the one linked */
+
+typedef struct accel accel;		/* one per process */
+typedef struct accel_loader accel_loader;
+
+typedef enum {
+	ACCEL_OK = 0,
+	ACCEL_SKIPPED = 1,		/* accumulating: no step was due */
+	ACCEL_END = 2,			/* the data are through */
+	ACCEL_EINVAL = -1,
+	ACCEL_ENOMEM = -2,
+	ACCEL_ESTATE = -4,		/* not now */
+	ACCEL_EPEER = -5,		/* a rank is gone */
+	ACCEL_EMISMATCH = -7,		/* ranks disagree */
+	ACCEL_EBACKEND = -8
+} accel_status;
+
+typedef enum {
+	ACCEL_F32 = 0,
+	ACCEL_F64 = 3,
+	ACCEL_I32 = 4,
+	ACCEL_I64 = 5,
+	ACCEL_U8 = 6
+} accel_dtype;
+
+typedef enum {
+	ACCEL_SUM = 0,
+	ACCEL_AVG = 1,			/* F32 and F64 */
+	ACCEL_MAX = 2,
+	ACCEL_MIN = 3
+} accel_op;
+
+/* ---- start and end ------------------------------------------------------ */
+
+typedef struct {
+	size_t	size;			/* set by ACCEL_CONFIG_INIT */
+	int	grad_accum;		/* 0: from the environment, else 1 */
+	int	bucket_bytes;		/* 0: 25 MiB (the first: 1 MiB) */
+} accel_config;
+
+#define ACCEL_CONFIG_INIT { sizeof(accel_config), 0, 0 }
+
+/* Meets the other ranks.  config NULL: all from the environment.  On failure
+ * *a is NULL and accel_errmsg says why. */
+accel_status accel_init(const accel_config *config, accel **a);
+/* Collective, unless a rank is gone.  NULL is fine. */
+accel_status accel_fini(accel *a);
+/* All ranks, this one too, get ACCEL_EPEER with the text. */
+void	     accel_abort(accel *a, const char *why);
+/* The last error of the calling thread, with what to do; never NULL. */
+const char  *accel_errmsg(void);
+int	     accel_rank(const accel *a);
+int	     accel_world(const accel *a);
+int	     accel_local_rank(const accel *a);
+int	     accel_version(void);
+
+/* ---- the model: units of tensors whose gradients are final together ------ */
+
+typedef struct {
+	const char	*name;		/* unique; copied */
+	void		*data, *grad;	/* the caller's; must stay */
+	accel_dtype	 dtype;		/* F32 or F64, of both */
+	uint32_t	 flags;
+	int		 ndim;		/* at most 8 */
+	int64_t		 shape[8];
+} accel_tensor;
+
+enum { ACCEL_NO_DECAY = 1 };
+
+/* Adds a unit (a layer), in forward order.  *unit is its number. */
+accel_status accel_unit(accel *a, const char *name, const accel_tensor *t,
+    int ntensor, int *unit);
+/* Collective: compares names, shapes and types on all ranks, copies rank 0's
+ * parameters to all, clears the gradients and makes "nstate" (0 to 4) zeroed
+ * arrays a tensor for the optimizer. */
+accel_status accel_prepare(accel *a, int nstate);
+
+/* ---- the loop ------------------------------------------------------------ */
+
+/* Adds the gradients of this rank's batch to "grad" of all tensors, calling
+ * accel_leave for each unit as soon as its are final; 0, or a status that
+ * accel_backward returns. */
+typedef accel_status (*accel_backward_fn)(void *user);
+
+/* Runs fn.  At the end of an accumulation the gradients are averaged over
+ * ranks and accumulated batches, beginning inside accel_leave. */
+accel_status accel_backward(accel *a, accel_backward_fn fn, void *user);
+/* The unit's gradients are final: their exchange may begin. */
+accel_status accel_leave(accel *a, int unit);
+/* Moves running exchanges on; for long computations without accel_leave. */
+accel_status accel_poll(accel *a);
+/* True where the last accel_backward ended an accumulation: after every
+ * grad_accum batches, and with the last batch of the loader. */
+int	     accel_syncing(const accel *a);
+/* Scales all gradients so that their norm is at most max_norm.  *norm (NULL is
+ * fine) is the norm before, 0 while accumulating. */
+accel_status accel_clip_grad_norm(accel *a, float max_norm, float *norm);
+
+typedef struct {
+	int		 unit, tensor;
+	size_t		 offset, n;	/* elements of that tensor */
+	void		*param, *grad;	/* at the offset */
+	void		*state[4];
+	accel_dtype	 dtype;		/* of all of them */
+	uint32_t	 flags;
+} accel_range;
+
+/* Updates the parameters of the ranges.  "step" counts from 1. */
+typedef accel_status (*accel_update_fn)(void *user, const accel_range *r,
+    int nrange, int64_t step);
+
+/* Waits for the gradients, calls fn over what this rank updates, clears the
+ * gradients.  ACCEL_SKIPPED while accumulating. */
+accel_status accel_step(accel *a, accel_update_fn fn, void *user);
+
+/* Ready-made, F32. */
+typedef struct {
+	float lr, beta1, beta2, eps, weight_decay;
+} accel_adamw_args;			/* needs 2 state arrays */
+typedef struct {
+	float lr, momentum, weight_decay;
+} accel_sgd_args;			/* needs 1 with momentum, else 0 */
+accel_status accel_adamw(void *args, const accel_range *r, int nrange,
+    int64_t step);
+accel_status accel_sgd(void *args, const accel_range *r, int nrange,
+    int64_t step);
+
+/* ---- data ---------------------------------------------------------------- */
+
+enum {
+	ACCEL_SHUFFLE = 1,		/* by seed + epoch, the same on all */
+	ACCEL_SPLIT = 2,		/* "batch" counts all ranks' rows */
+	ACCEL_UNEVEN = 4,		/* leave the last batches short */
+	ACCEL_DROP_LAST = 8		/* full rounds alone */
+};
+
+/* Deals out the samples 0 .. nsample-1: whole batches in turn to the ranks, or
+ * with ACCEL_SPLIT each batch in equal parts.  Missing rows at the end are
+ * taken from the start of the data, so that all ranks do the same work. */
+accel_status accel_loader_new(accel *a, int64_t nsample, int batch,
+    uint32_t flags, uint64_t seed, accel_loader **l);
+void	     accel_loader_free(accel_loader *l);
+/* Rows of one batch of this rank: the room that "index" needs. */
+int	     accel_loader_rows(const accel_loader *l);
+/* This rank's next batch: *rows sample numbers in index.  ACCEL_END after the
+ * last; the next call then begins the next epoch. */
+accel_status accel_next(accel_loader *l, int64_t *index, int *rows);
+/* Collective: all ranks' rows of the batch that accel_next gave last, in the
+ * order of the data, without the rows that were added at the end.  "out" has
+ * room for world * accel_loader_rows rows. */
+accel_status accel_gather_for_metrics(const accel_loader *l, const void *in,
+    size_t row_bytes, void *out, size_t *nrow);
+
+/* ---- collectives (counts in elements) ------------------------------------ */
+
+accel_status accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t,
+    accel_op op);
+accel_status accel_broadcast(accel *a, void *buf, size_t bytes, int root);
+accel_status accel_all_gather(accel *a, const void *in, void *out,
+    size_t bytes_of_one);
+accel_status accel_barrier(accel *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* coll: collectives that wait. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/ctl.h"
+#include "runtime/train/train.h"
+
+#include "runtime/base/banned.h"
+
+_Static_assert((int)ACCEL_F64 == DEVICE_F64 && (int)ACCEL_U8 == DEVICE_U8 &&
+    (int)ACCEL_MIN == DEVICE_MIN, "accel.h and device.h use one numbering");
+
+accel_status
+accel__finish(accel *a, int rc, void **req)
+{
+	if (rc != 0 || device_wait(&a->dev, *req, accel__err()) != 0)
+		return accel__status(a);
+	return ACCEL_OK;
+}
+
+/* May an operation start here and now? */
+static accel_status
+may_start(accel *a)
+{
+	if (a->in_backward && a->sync)
+		return accel__fail(ACCEL_ESTATE, "no collective inside "
+		    "accel_backward: the gradients are under way, and ranks "
+		    "may be at different units");
+	if (ctl_dead(a->ctl) >= 0) {
+		ctl_why(a->ctl, accel__err());
+		return ACCEL_EPEER;
+	}
+	return ACCEL_OK;
+}
+
+accel_status
+accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
+{
+	accel_op base = op == ACCEL_AVG ? ACCEL_SUM : op;
+	accel_status st;
+	void *req;
+
+	if (device_size((int)t) == 0 || op < ACCEL_SUM || op > ACCEL_MIN)
+		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: unknown "
+		    "type or operation");
+	if (op == ACCEL_AVG && t != ACCEL_F32 && t != ACCEL_F64)
+		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: an average "
+		    "is of F32 or F64");
+	if (a->world == 1 || n == 0)
+		return ACCEL_OK;
+	if ((st = may_start(a)) != ACCEL_OK)
+		return st;
+	st = accel__finish(a, a->dev.ops->all_reduce(a->dev.state, buf, n,
+	    (int)t, (int)base, &req, accel__err()), &req);
+	if (st != ACCEL_OK || op != ACCEL_AVG)
+		return st;
+	for (size_t i = 0; i < n; i++) {
+		if (t == ACCEL_F32)
+			((float *)buf)[i] /= (float)a->world;
+		else
+			((double *)buf)[i] /= a->world;
+	}
+	return ACCEL_OK;
+}
+
+accel_status
+accel_broadcast(accel *a, void *buf, size_t bytes, int root)
+{
+	accel_status st;
+	void *req;
+
+	if (root < 0 || root >= a->world)
+		return accel__fail(ACCEL_EINVAL, "accel_broadcast: no rank %d "
+		    "among %d", root, a->world);
+	if (a->world == 1 || bytes == 0)
+		return ACCEL_OK;
+	if ((st = may_start(a)) != ACCEL_OK)
+		return st;
+	return accel__finish(a, a->dev.ops->broadcast(a->dev.state, buf,
+	    bytes, root, &req, accel__err()), &req);
+}
+
+accel_status
+accel_all_gather(accel *a, const void *in, void *out, size_t bytes)
+{
+	accel_status st;
+	void *req;
+
+	if (bytes == 0)
+		return ACCEL_OK;
+	if (a->world == 1) {
+		memmove(out, in, bytes);
+		return ACCEL_OK;
+	}
+	if ((st = may_start(a)) != ACCEL_OK)
+		return st;
+	return accel__finish(a, a->dev.ops->all_gather(a->dev.state, in, out,
+	    bytes, &req, accel__err()), &req);
+}
+
+accel_status
+accel_barrier(accel *a)
+{
+	int32_t one = 1;
+
+	return accel_all_reduce(a, &one, 1, ACCEL_I32, ACCEL_SUM);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train: what the files of libaccel share. */
+#ifndef RUNTIME_TRAIN_TRAIN_H
+#define RUNTIME_TRAIN_TRAIN_H
+
+#include <stdbool.h>
+
+#include "runtime/base/err.h"
+#include "runtime/device/device.h"
+#include "runtime/train/accel.h"
+
+struct ctl;
+
+struct tensor {
+	char		*name;
+	void		*data, *grad;		/* the caller's */
+	size_t		 n;			/* elements */
+	accel_dtype	 dtype;
+	uint32_t	 flags;
+	int		 ndim;
+	int64_t		 shape[8];
+	void		*state[4];		/* ours */
+};
+
+struct unit {
+	char		*name;
+	struct tensor	*tensor;
+	int		 ntensor;
+	bool		 ready;			/* in this backward */
+};
+
+/* Gradients that travel together: tensors [first, first + count) of the list
+ * in reverse order of registration. */
+struct bucket {
+	int		 first, count;
+	int		 last_unit;		/* all units down to it: ready */
+	size_t		 n;
+	accel_dtype	 dtype;
+	void		*pack;			/* NULL: one tensor, in place */
+	void		*req;
+	bool		 done;
+};
+
+struct ref {
+	int unit, tensor;
+};
+
+struct accel {
+	int		 rank, world, local_rank;
+	struct ctl	*ctl;			/* NULL: none */
+	struct device	 dev;
+	accel_config	 config;
+
+	struct unit	*unit;
+	int		 nunit;
+	int		 nstate;
+	bool		 prepared;
+	struct ref	*order;			/* all tensors, reversed */
+	int		 norder;
+	struct bucket	*bucket;
+	int		 nbucket;
+	int		 begun;			/* buckets under way or over */
+	bool		 in_backward, sync, reduced;
+	int		 micro;			/* batches accumulated */
+	int64_t		 step;
+	accel_range	*range;
+
+	const accel_loader *active;		/* gave the running batch */
+};
+
+struct accel_loader {
+	accel		*a;
+	int64_t		 n, rounds, round;	/* round: the next one */
+	int		 rows;			/* of one rank */
+	int		 given;			/* rows of the last accel_next */
+	uint32_t	 flags;
+	uint64_t	 seed;
+	int64_t		 epoch;
+	int64_t		*shuffle;		/* NULL: in order */
+};
+
+/* The calling thread's error. */
+struct err *accel__err(void);
+/* Sets it and returns "status". */
+accel_status accel__fail(accel_status status, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The status for an error that device or ctl has just set. */
+accel_status accel__status(const accel *a);
+
+/* Runs one operation that was started with "rc" to its end.  "req" is read
+ * here, since the call that sets it is an argument beside it. */
+accel_status accel__finish(accel *a, int rc, void **req);
+
+/* Takes tensors and state apart. */
+void accel__units_free(accel *a);
+
+/* Begins what can begin, moves on what runs; "wait": until all is over. */
+accel_status accel__reduce(accel *a, bool wait);
+
+static inline struct tensor *
+tensor_of(const accel *a, struct ref r)
+{
+	return &a->unit[r.unit].tensor[r.tensor];
+}
+#endif

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Several ranks on this host, started by hand as any launcher would.
+. "${top_srcdir:-.}/tests/tap.sh"
+rank=$top_builddir/tests/train/rank
+unset PMI_FD PMI_RANK PMI_SIZE PMI_PORT RANK WORLD_SIZE
+export ACCEL_PEER_TIMEOUT=2 ACCEL_START_TIMEOUT=20 MASTER_ADDR=127.0.0.1
+export ACCEL_JOB=job$$ ASAN_OPTIONS=detect_leaks=0
+if ! [ -e "$top_builddir/.libs/libaccel-mpi.so" ]; then
+	skip "built without MPICH"
+	done_testing
+fi
+
+port=$((20000 + $$ % 20000))
+run() { # WORLD args...: starts the ranks; their output is $work/out.N
+	n=$1
+	shift
+	port=$((port + 1))
+	i=0
+	pids=
+	while [ $i -lt "$n" ]; do
+		RANK=$i WORLD_SIZE=$n LOCAL_RANK=$i MASTER_PORT=$port \
+			timeout -k 1 60 "$rank" "$@" >"$work/out.$i" 2>&1 &
+		pids="$pids $!"
+		i=$((i + 1))
+	done
+}
+finish() {
+	codes=
+	for pid in $pids; do
+		wait "$pid"
+		codes="$codes $?"
+	done
+}
+# Waits until all ranks say they are at work.
+at_work() {
+	tries=0
+	while [ "$(cat "$work"/out.[0-2] | grep -c ^pid)" -lt 3 ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 300 ] || return 1
+		sleep 0.1
+	done
+}
+
+run 1 train && finish
+want=$(cat "$work/out.0")
+has "one rank trains" "$want" "parameters "
+for world in 2 3; do
+	for bucket in 0 4 8000; do
+		run $world train $bucket && finish
+		is "$world ranks, buckets of $bucket: the same bits on all" \
+			"$(cat "$work"/out.* | sort -u)" "$want"
+	done
+done
+rm -f "$work"/out.*
+run 2 gather && finish
+is "metrics are of exactly the samples, in order" \
+	"$(cat "$work/out.1")" "0 1 2 3 4 5 6 "
+run 3 mismatch && finish
+has "another shape is named" "$(cat "$work/out.0")" \
+	"rank 0 and rank 2 differ: rank 0 has w1 (unit w1, type 0, shape 1000)"
+for victim in 0 1 2; do
+	for signal in KILL STOP; do
+		rm -f "$work"/out.*
+		run 3 loop
+		at_work
+		pid=$(sed -n 's/^pid //p' "$work/out.$victim")
+		begin=$(date +%s)
+		kill -$signal "$pid"
+		k=0
+		for p in $pids; do
+			[ $k = $victim ] || wait "$p"
+			k=$((k + 1))
+		done
+		took=$(($(date +%s) - begin))
+		kill -KILL "$pid" 2>/dev/null
+		finish
+		for k in 0 1 2; do
+			[ $k = $victim ] || has \
+				"SIG$signal of rank $victim: rank $k names it" \
+				"$(cat "$work/out.$k")" \
+				"status -5: rank $victim ("
+		done
+		ok "SIG$signal of rank $victim: within the limit ($took s)" \
+			test $took -le 6
+	done
+done
+done_testing
