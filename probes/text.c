@@ -42,7 +42,7 @@ print_net(const struct machine *m, struct buf *out)
 	for (size_t i = 0; i < m->ifaces; i++) {
 		const struct iface *n = &m->iface[i];
 
-		if (n->loopback)
+		if (n->loopback || (!n->up && !n->address))
 			continue;
 		buf_addf(out, "network  %s, %s, %s", n->name,
 		    n->address ? n->address : "no address",
@@ -63,7 +63,6 @@ machine_print(const struct machine *m, struct buf *out)
 	add_count(out, ", ", m->numa, "NUMA node");
 	buf_addf(out, "\nmemory   %.1f GiB\n", (double)m->memory / GIB);
 	print_gpus(m, out);
-	print_net(m, out);
 	if (m->python)
 		buf_addf(out, "python   %s, %s\n", m->python_version ?
 		    m->python_version : "?", m->python);
@@ -73,6 +72,7 @@ machine_print(const struct machine *m, struct buf *out)
 		buf_addf(out, "torch    %s\n", m->torch);
 	if (m->accelerate)
 		buf_addf(out, "accelerate %s\n", m->accelerate);
+	print_net(m, out);
 	return buf_failed(out) ? -1 : 0;
 }
 

@@ -168,11 +168,8 @@ ask(struct form *f, const struct options *o, struct err *err)
 		.color = !o->no_color && !(no_color && *no_color),
 	};
 
-	if (wants_plain(o)) {
-		int status = plain_run(f, stdin, stdout, err);
-
-		return status;
-	}
+	if (wants_plain(o))
+		return plain_run(f, stdin, stdout, err);
 	if (screen_run(&s, err))
 		return -1;
 	if (s.done == DONE_LAUNCH)
@@ -180,6 +177,8 @@ ask(struct form *f, const struct options *o, struct err *err)
 	if (f->saved.len && !form_unsaved(f))
 		printf("%s: %s is ready: accel launch --config_file %s "
 		    "SCRIPT\n", program, f->path, f->path);
+	else
+		printf("%s: left without writing\n", program);
 	return 0;
 }
 

@@ -339,9 +339,10 @@ draw_foot(const struct screen *s, int y, int w)
 	buf_addf(&line, " %s", f->step == STEP_TRAINING ? "Enter change" :
 	    f->step == STEP_START ? "Enter go on" : "Enter save");
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (*keys[i].label && (wide ? keys[i].name[1] != '5' :
-		    !strchr("du", *keys[i].name) && keys[i].name[1] != '1') && (f->step == STEP_TRAINING ||
-		    (*keys[i].name != '?' && *keys[i].name != 'd')))
+		if (*keys[i].label && (f->step == STEP_TRAINING ||
+		    !strchr("?d", *keys[i].name)) && (wide ?
+		    keys[i].name[1] != '5' : keys[i].name[1] != '1' &&
+		    !strchr("du", *keys[i].name)))
 			buf_addf(&line, "  %.*s %s",
 			    (int)strcspn(keys[i].name, ","), keys[i].name,
 			    keys[i].label);
