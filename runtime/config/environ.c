@@ -93,16 +93,25 @@ export_fsdp(const struct config *c, struct strv *env)
 		    c->fsdp.reshard_after_forward);
 }
 
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static void
 export_fields_list(const struct config *c, struct strv *env)
 {
-	struct buf	all = BUF_INIT;
+	const char	*keys[FIELD_COUNT];
+	size_t		 n = 0;
+	struct buf	 all = BUF_INIT;
 
 	for (int i = 0; i < FIELD_COUNT; i++)
-		if (!strcmp(fields[i].group, "deepspeed_config") &&
-		    c->origin[i] == ORIGIN_FILE)
-			buf_addf(&all, "%s%s", all.len ? "," : "",
-			    fields[i].key);
+		if (!strcmp(fields[i].group, "deepspeed_config") && c->in_file[i])
+			keys[n++] = fields[i].key;
+	qsort(keys, n, sizeof(keys[0]), by_text);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&all, "%s%s", i ? "," : "", keys[i]);
 	if (c->origin[FIELD_main_mixed_precision] == ORIGIN_FILE)
 		buf_addf(&all, "%smixed_precision", all.len ? "," : "");
 	strv_setenv(env, "ACCELERATE_CONFIG_DS_FIELDS", buf_text(&all));
@@ -206,12 +215,6 @@ config_env(const struct config *c, struct strv *env, struct err *err)
 		export_fsdp(c, env);
 	if (!c->main.use_cpu && c->main.distributed_type == dist_DEEPSPEED)
 		export_fields_list(c, env);
-	else if (c->deepspeed.gradient_accumulation_steps &&
-	    c->origin[FIELD_deepspeed_gradient_accumulation_steps] >=
-	    ORIGIN_FLAG)
-		/* Accelerator() reads it in any mode. */
-		strv_setenv(env, "ACCELERATE_GRADIENT_ACCUMULATION_STEPS",
-		    c->deepspeed.gradient_accumulation_steps);
 	if (mesh(c))
 		strv_setenv(env, "ACCELERATE_USE_PARALLELISM_CONFIG", "true");
 	if (!strv_getenv(env, "ACCELERATE_MIXED_PRECISION"))

@@ -61,6 +61,7 @@ struct extra;			/* a key of a section that no row knows */
 struct config {
 #include "runtime/config/fields.def"
 	enum origin	 origin[FIELD_COUNT];
+	bool		 in_file[FIELD_COUNT];	/* even where a flag won */
 	struct extra	*extra;
 	size_t		 extra_count;
 };

@@ -215,9 +215,10 @@ read_field(struct reader *r, int id, const yaml_node_t *node)
 	char			 number[32];
 	long			 n;
 
-	if (r->c->origin[id] > ORIGIN_FILE)
-		return 0;
 	if (node->type == YAML_SCALAR_NODE && kind_of(node) == SCALAR_NULL)
+		return 0;
+	r->c->in_file[id] = true;
+	if (r->c->origin[id] > ORIGIN_FILE)
 		return 0;
 	if (f->type == TYPE_LIST)
 		return read_list(r, id, node);

@@ -6,3 +6,10 @@ TESTS += %D%/table %D%/yaml
 %C%_table_LDADD = runtime/config/libconfig.la
 %C%_yaml_SOURCES = %D%/yaml.c
 %C%_yaml_LDADD = runtime/config/libconfig.la
+
+check_PROGRAMS += %D%/launch_env
+TESTS += %D%/launch_env
+EXTRA_DIST += tests/data/launch_env.jsonl
+%C%_launch_env_SOURCES = %D%/launch_env.c
+%C%_launch_env_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_launch_env_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)
