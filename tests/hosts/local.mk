@@ -8,7 +8,13 @@ check_PROGRAMS += %D%/echo-agent %D%/link-probe %D%/mute
 %C%_mute_SOURCES = %D%/mute.c
 %C%_link_probe_SOURCES = %D%/link-probe.c
 %C%_link_probe_LDADD = runtime/launch/libsshlink.la
-%C%_hosts_tests = %D%/ssh-link.t
+if HAVE_MPICH
+check_PROGRAMS += %D%/mpi-sum
+%C%_mpi_sum_SOURCES = %D%/mpi-sum.c
+%C%_mpi_sum_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
+%C%_mpi_sum_LDADD = $(MPICH_LIBS)
+endif
+%C%_hosts_tests = %D%/launch.t %D%/ssh-link.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
-EXTRA_DIST += %D%/netns.sh
+EXTRA_DIST += %D%/netns.sh %D%/rank.sh
