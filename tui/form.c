@@ -261,7 +261,7 @@ form_open(struct form *f, const struct machine *m, const char *path,
 	config_init(c);
 	f->count = 1;
 	/* A file that is there and cannot be read must not be written over. */
-	if (access(path, F_OK) || errno == ENOENT) {
+	if (access(path, F_OK)) {
 		if (errno != ENOENT)
 			status = err_set(err, "cannot open %s: %s", path,
 			    strerror(errno));
