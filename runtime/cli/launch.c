@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel launch: from flags and a file to a plan, and then to a run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+#include "runtime/base/num.h"
+#include "runtime/base/strv.h"
+#include "runtime/cli/cli.h"
+#include "runtime/config/schema.h"
+#include "runtime/launch/hosts.h"
+#include "runtime/launch/plan.h"
+#include "runtime/launch/supervise.h"
+#include "runtime/launch/transport.h"
+
+#include "runtime/base/banned.h"
+
+extern char **environ;
+
+struct order {
+	struct config	 config;
+	struct hosts	 hosts;
+	struct strv	 env;		/* NAME=VALUE for every rank */
+	const char	*config_file, *ssh_config;
+	double		 grace_s;
+	bool		 print, help;
+	char		**script;	/* the rest of argv */
+};
+
+static void
+usage(FILE *to)
+{
+	struct buf help = BUF_INIT;
+
+	fprintf(to,
+"usage: accel launch [FLAGS] SCRIPT [ARGUMENTS]\n"
+"\n"
+"Starts every rank of SCRIPT from this one command.\n"
+"\n"
+"  --config_file FILE     read this, not the default file\n"
+"  --hosts H1:4,H2:4      the machines, each with its number of ranks\n"
+"  --hostfile FILE        the same, a line a host: H1 slots=4\n"
+"  --ssh_config FILE      instead of ~/.ssh/config\n"
+"  --env NAME[=VALUE]     a variable for every rank; may be given again\n"
+"  --grace SECONDS        from being told to stop to being killed (5)\n"
+"  --print                show ranks, environment and commands; start nothing\n"
+"  -h, --help             this\n"
+"\n"
+"Fields of the configuration, as flags:\n\n");
+	if (config_help(&help) == 0)
+		fputs(buf_text(&help), to);
+	buf_clear(&help);
+}
+
+/* A name is compared with "-" for "_".  1 and the value, which may stand behind
+ * "="; 0 for another flag; -1 where the value is missing. */
+static int
+own_flag(char **argv, int *at, const char *name, const char **value,
+    struct err *err)
+{
+	const char	*word = argv[*at];
+	size_t		 n = strlen(name);
+
+	if (strncmp(word, "--", 2))
+		return 0;
+	word += 2;
+	for (size_t i = 0; i < n; i++)
+		if (word[i] != name[i] && !(word[i] == '-' && name[i] == '_'))
+			return 0;
+	if (word[n] == '=') {
+		*value = word + n + 1;
+		*at += 1;
+		return 1;
+	}
+	if (word[n])
+		return 0;
+	if (!argv[*at + 1]) {
+		err_set(err, "--%s needs a value", name);
+		return err_hint(err, "see: accel launch --help");
+	}
+	*value = argv[*at + 1];
+	*at += 2;
+	return 1;
+}
+
+static int
+add_env(struct strv *env, const char *item, struct err *err)
+{
+	const char	*equals = strchr(item, '='), *value;
+	char		*name;
+	int		 ret;
+
+	value = equals ? equals + 1 : getenv(item);
+	if (!*item || equals == item) {
+		err_set(err, "--env %s: no name", item);
+		return err_hint(err, "write --env NAME or --env NAME=VALUE");
+	}
+	if (!value) {
+		err_set(err, "--env %s: not set here", item);
+		return err_hint(err, "set it, or give it: --env %s=VALUE", item);
+	}
+	name = strndup(item, equals ? (size_t)(equals - item) : strlen(item));
+	ret = name ? strv_setenv(env, name, value) : -1;
+	free(name);
+	return ret < 0 ? err_nomem(err) : 0;
+}
+
+static int
+read_flags(struct order *o, char **argv, struct err *err)
+{
+	const char	*value;
+	int		 at = 0, got;
+
+	while (argv[at] && argv[at][0] == '-') {
+		if (!strcmp(argv[at], "--")) {
+			at++;
+			break;
+		}
+		if (!strcmp(argv[at], "-h") || !strcmp(argv[at], "--help")) {
+			o->help = true;
+			return 0;
+		}
+		if (!strcmp(argv[at], "--print")) {
+			o->print = true;
+			at++;
+			continue;
+		}
+#define TAKE(name)	(got = own_flag(argv, &at, name, &value, err))
+		if (TAKE("config_file")) {
+			if (got > 0)
+				o->config_file = value;
+		} else if (TAKE("ssh_config")) {
+			if (got > 0)
+				o->ssh_config = value;
+		} else if (TAKE("hosts")) {
+			if (got > 0)
+				got = hosts_add(&o->hosts, value, err);
+		} else if (TAKE("hostfile")) {
+			if (got > 0)
+				got = hosts_read(&o->hosts, value, err);
+		} else if (TAKE("env")) {
+			if (got > 0)
+				got = add_env(&o->env, value, err);
+		} else if (TAKE("grace")) {
+			if (got > 0 && num_parse_real(value, 0, 86400,
+			    &o->grace_s) < 0) {
+				err_set(err, "--grace %s: not a number of "
+				    "seconds", value);
+				got = err_hint(err, "such as --grace 30");
+			}
+		} else {
+			got = config_flag(&o->config, argv, &at, err);
+			if (got == 0) {
+				err_set(err, "unknown flag %s", argv[at]);
+				value = config_near(argv[at] +
+				    strspn(argv[at], "-"));
+				got = value ? err_hint(err,
+				    "did you mean --%s?", value) :
+				    err_hint(err, "see: accel launch --help");
+			}
+		}
+#undef TAKE
+		if (got < 0)
+			return -1;
+	}
+	o->script = argv + at;
+	if (!*o->script) {
+		err_set(err, "no script was given");
+		return err_hint(err, "such as: accel launch train.py; see accel "
+		    "launch --help");
+	}
+	return 0;
+}
+
+/* The file: the one that was named, else the default one if it is there (and
+ * --cpu was not given, as Accelerate has it). */
+static int
+read_file(struct order *o, struct err *err)
+{
+	char	*path;
+	int	 ret = 0;
+
+	if (o->config_file)
+		return config_read(&o->config, o->config_file, err);
+	if (o->config.origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
+		return 0;
+	path = config_default_path();
+	if (!path)
+		return err_nomem(err);
+	if (access(path, F_OK) == 0)
+		ret = config_read(&o->config, path, err);
+	free(path);
+	return ret;
+}
+
+/* Several ranks and no word on how: accelerators where there are some, else
+ * CPUs.  Without it each CPU rank would believe that it is alone. */
+static int
+settle(struct order *o, struct err *err)
+{
+	struct config	*c = &o->config;
+	bool		 several = c->main.num_processes > 1 ||
+	    o->hosts.count > 1 || (o->hosts.count && o->hosts.host[0].slots > 1);
+
+	if (c->origin[FIELD_main_distributed_type] >= ORIGIN_FILE || !several)
+		return 0;
+	if (c->main.use_cpu || (access("/dev/nvidiactl", F_OK) < 0 &&
+	    access("/dev/kfd", F_OK) < 0)) {
+		if (config_set(c, FIELD_main_use_cpu, "true", ORIGIN_FOUND, err) < 0)
+			return -1;
+		return config_set(c, FIELD_main_distributed_type, "MULTI_CPU",
+		    ORIGIN_FOUND, err);
+	}
+	return config_set(c, FIELD_main_distributed_type, "MULTI_GPU",
+	    ORIGIN_FOUND, err);
+}
+
+static int
+check_script(const struct order *o, struct err *err)
+{
+	const char	*script = o->script[0];
+	char		 head[4] = "";
+	struct stat	 st;
+	int		 fd;
+
+	if (o->config.launch.module && o->config.launch.no_python) {
+		err_set(err, "--module and --no_python exclude each other");
+		return err_hint(err, "a module needs Python");
+	}
+	if (o->hosts.count || o->config.launch.module)
+		return 0;	/* looked for where it will run */
+	if (o->config.launch.no_python && !strchr(script, '/'))
+		return 0;	/* on PATH */
+	if (stat(script, &st) < 0) {
+		err_set(err, "%s: %s", script, strerror(errno));
+		return err_hint(err, "flags of accel go before the script");
+	}
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, "%s is a folder", script);
+	if (o->config.launch.no_python)
+		return 0;
+	fd = open(script, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, "%s: %s", script, strerror(errno));
+	if (read(fd, head, sizeof head) < 0)
+		head[0] = '\0';
+	close(fd);
+	if (!memcmp(head, "\177ELF", 4)) {
+		err_set(err, "%s is a program, not a Python script", script);
+		return err_hint(err, "run it with --no_python");
+	}
+	return 0;
+}
+
+/* Variables that another host needs as they are here.  A local rank has them
+ * all: the agent is our child. */
+static int
+forward(struct order *o)
+{
+	static const char *const prefixes[] = {
+		"ACCELERATE_", "ACCEL_", "FSDP_", "PARALLELISM_", "MEGATRON_",
+		"NCCL_", "RCCL_", "GLOO_", "UCX_", "MPIR_", "CUDA_", "HIP_",
+		"ROCR_", "PYTORCH_", "TORCH_", "TORCHELASTIC_", "PYTHON",
+		"HF_", "TRANSFORMERS_", "OMP_", "OPENBLAS_", "MKL_", "KMP_",
+		"LANG=", "LC_",
+	};
+
+	for (char **item = environ; *item; item++)
+		for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+			const char	*equals = strchr(*item, '=');
+			char		*name;
+			int		 ret = 0;
+
+			if (!equals || strncmp(*item, prefixes[i],
+			    strlen(prefixes[i])))
+				continue;
+			name = strndup(*item, (size_t)(equals - *item));
+			if (!name)
+				return -1;
+			if (!strv_getenv(&o->env, name))
+				ret = strv_setenv(&o->env, name, equals + 1);
+			free(name);
+			if (ret < 0)
+				return -1;
+		}
+	return 0;
+}
+
+/* The agent: beside this program in a build folder, else where it is
+ * installed. */
+static char *
+find_agent(void)
+{
+	const char	*given = getenv("ACCEL_AGENT");
+	char		 self[4096], *path, *slash;
+	ssize_t		 n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (given)
+		return strdup(given);
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (slash) {
+		*slash = '\0';
+		/* libtool runs programs of a build folder from .libs */
+		if (slash - self > 6 && !strcmp(slash - 6, "/.libs"))
+			slash[-6] = '\0';
+		if (asprintf(&path, "%s/accel-agent", self) < 0)
+			return NULL;
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return strdup(LIBEXECDIR "/accel-agent");
+}
+
+static int
+start(struct order *o, struct err *err)
+{
+	struct transport_options	 transport = { .ssh_config = o->ssh_config };
+	struct supervise_options	 options = {
+		.transport = &transport, .grace_s = o->grace_s,
+		.colour = isatty(1) && !getenv("NO_COLOR"),
+	};
+	const char			*python = getenv("ACCEL_PYTHON");
+	struct plan			 plan = PLAN_INIT;
+	struct plan_order		 order = {
+		.config = &o->config, .hosts = &o->hosts, .argv = o->script,
+		.python = python && *python ? python : "python3",
+	};
+	unsigned char			 random[8];
+	char				 job[17], *folder, *agent;
+	int				 code = -1;
+	bool				 remote = false;
+
+	for (size_t i = 0; i < o->hosts.count; i++)
+		remote = remote || !host_is_local(&o->hosts.host[i]);
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+		return err_set(err, "no random numbers: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(job + 2 * i, 3, "%02x", random[i]);
+	folder = getcwd(NULL, 0);
+	agent = find_agent();
+	if (!folder || !agent) {
+		err_set(err, "the working folder is not to be found: %s",
+		    strerror(errno));
+		goto out;
+	}
+	if (remote && !o->print && forward(o) < 0) {
+		err_nomem(err);
+		goto out;
+	}
+	transport.agent_path = agent;
+	order.folder = folder;
+	order.job = job;
+	order.env = &o->env;
+	if (plan_make(&plan, &order, err) < 0)
+		goto out;
+	if (o->print) {
+		struct buf text = BUF_INIT;
+
+		plan_print(&plan, &text);
+		fputs(buf_text(&text), stdout);
+		buf_clear(&text);
+		code = 0;
+	} else
+		code = supervise(&plan, &options);
+out:
+	plan_clear(&plan);
+	free(folder);
+	free(agent);
+	return code;
+}
+
+int
+cli_launch(int argc, char **argv)
+{
+	struct order	o = { .grace_s = 5 };
+	struct err	err = ERR_INIT;
+	int		code = 1;
+
+	(void)argc;
+	config_init(&o.config);
+	if (read_flags(&o, argv, &err) < 0) {
+		code = EXIT_USAGE;
+		err_print("accel launch", &err);
+	} else if (o.help) {
+		usage(stdout);
+		code = 0;
+	} else if (read_file(&o, &err) < 0 || settle(&o, &err) < 0 ||
+	    check_script(&o, &err) < 0 || config_check(&o.config, &err) < 0 ||
+	    (code = start(&o, &err)) < 0) {
+		code = 1;
+		err_print("accel launch", &err);
+	}
+	config_clear(&o.config);
+	hosts_clear(&o.hosts);
+	strv_clear(&o.env);
+	return code;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent: the program that holds the ranks of one host.
+ *
+ * It reads frames from the launcher on descriptor 0 and answers on 1, starts
+ * ranks, carries their output and their PMI lines, and ends them: when it is
+ * told to, and when the launcher is gone, for whatever reason.  Static, and
+ * nothing but libc, so that it runs on any Linux that it is copied to.
+ */
+#ifndef RUNTIME_LAUNCH_AGENT_H
+#define RUNTIME_LAUNCH_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/launch/wire.h"
+
+struct agent_rank {
+	uint32_t	 rank;
+	pid_t		 pid;		/* also its process group; 0 once waited for */
+	int		 stream[2];	/* its stdout and stderr, or -1 */
+	int		 pmi;		/* our end of its PMI socket, or -1 */
+	struct buf	 pmi_in;
+};
+
+struct agent {
+	struct buf		 in, out;
+	struct agent_rank	*rank;
+	size_t			 rank_count;
+	int			 held;		/* the port of rank 0, or -1 */
+	int			 signals;	/* signalfd */
+	bool			 started, stopping, linked;
+	int64_t			 kill_at;	/* while stopping */
+	int64_t			 heard, said;
+};
+
+/* agent_start.c: forks the ranks of a START frame. */
+void agent_start(struct agent *a, struct wire_frame *frame);
+
+/* agent_check.c: CHECK, HOLD and PROBE; each answers. */
+void agent_check(struct agent *a, struct wire_frame *frame);
+void agent_hold(struct agent *a, struct wire_frame *frame);
+void agent_probe(struct agent *a, struct wire_frame *frame);
+
+/* Says that a rank ended. */
+void agent_say_exit(struct agent *a, uint32_t rank, int status,
+    const char *reason);
+#endif

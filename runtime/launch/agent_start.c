@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_start: forks ranks with exactly the arguments, environment and folder
+ * that the launcher sent. */
+#include "runtime/launch/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/strv.h"
+
+#include "runtime/base/banned.h"
+
+extern char **environ;
+
+struct order {			/* one rank, as it came */
+	uint32_t	 rank;
+	char		*folder;
+	struct strv	 argv, env;
+};
+
+static int
+read_texts(struct wire_frame *frame, struct strv *to)
+{
+	uint32_t n = wire_get(frame);
+
+	for (uint32_t i = 0; i < n && !frame->bad; i++) {
+		char *text = wire_get_text(frame);
+
+		if (!text || strv_add(to, text) < 0) {
+			free(text);
+			return -1;
+		}
+		free(text);
+	}
+	return frame->bad ? -1 : 0;
+}
+
+static void
+order_clear(struct order *order)
+{
+	free(order->folder);
+	strv_clear(&order->argv);
+	strv_clear(&order->env);
+}
+
+static int
+order_read(struct wire_frame *frame, struct order *order)
+{
+	*order = (struct order){ .rank = wire_get(frame) };
+	order->folder = wire_get_text(frame);
+	if (!order->folder || read_texts(frame, &order->argv) < 0 ||
+	    read_texts(frame, &order->env) < 0 || order->argv.count == 0) {
+		order_clear(order);
+		return -1;
+	}
+	return 0;
+}
+
+/* Never returns: becomes the rank, or says over "report" why it cannot. */
+static void
+become(const struct order *order, int out, int err, int pmi, int report,
+    pid_t agent)
+{
+	sigset_t	none;
+	char		reason[512];
+	int		null = open("/dev/null", O_RDONLY);
+
+	setsid();
+	prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
+	if (getppid() != agent)
+		_exit(125);
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(null, 0);
+	dup2(out, 1);
+	dup2(err, 2);
+	if (pmi >= 0)
+		fcntl(pmi, F_SETFD, 0);
+	for (size_t i = 0; i < order->env.count; i++)
+		putenv(order->env.item[i]);
+	if (chdir(order->folder) < 0)
+		snprintf(reason, sizeof reason, "%s: %s", order->folder,
+		    strerror(errno));
+	else {
+		execvp(order->argv.item[0], order->argv.item);
+		snprintf(reason, sizeof reason, "%s: %s", order->argv.item[0],
+		    strerror(errno));
+	}
+	if (write(report, reason, strlen(reason)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int
+start_one(struct agent *a, struct order *order)
+{
+	struct agent_rank	 r = { .rank = order->rank, .stream = { -1, -1 },
+				       .pmi = -1 };
+	int			 out[2] = { -1, -1 }, err[2] = { -1, -1 };
+	int			 pmi[2] = { -1, -1 }, report[2] = { -1, -1 };
+	char			 reason[512] = "", number[16];
+	ssize_t			 n;
+	size_t			 frame;
+	pid_t			 agent = getpid();
+
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0 ||
+	    pipe2(report, O_CLOEXEC) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi) < 0)
+		goto fail;
+	snprintf(number, sizeof number, "%d", pmi[1]);
+	if (strv_setenv(&order->env, "PMI_FD", number) < 0)
+		goto fail;
+	r.pid = fork();
+	if (r.pid < 0)
+		goto fail;
+	if (r.pid == 0)
+		become(order, out[1], err[1], pmi[1], report[1], agent);
+	close(out[1]), close(err[1]), close(pmi[1]), close(report[1]);
+	/* Ends when the rank's program has begun, or with the reason. */
+	n = read(report[0], reason, sizeof reason - 1);
+	reason[n > 0 ? n : 0] = '\0';
+	close(report[0]);
+	if (reason[0]) {
+		waitpid(r.pid, NULL, 0);
+		close(out[0]), close(err[0]), close(pmi[0]);
+		agent_say_exit(a, order->rank, 127 << 8, reason);
+		return -1;
+	}
+	r.stream[0] = out[0];
+	r.stream[1] = err[0];
+	r.pmi = pmi[0];
+	for (int s = 0; s < 2; s++)
+		fcntl(r.stream[s], F_SETFL, O_NONBLOCK);
+	a->rank[a->rank_count++] = r;
+	frame = wire_begin(&a->out, WIRE_STARTED);
+	wire_put(&a->out, r.rank);
+	wire_put(&a->out, (uint32_t)r.pid);
+	wire_end(&a->out, frame);
+	return 0;
+fail:
+	snprintf(reason, sizeof reason, "this host cannot start it: %s",
+	    strerror(errno));
+	for (int i = 0; i < 2; i++) {
+		if (out[i] >= 0)
+			close(out[i]);
+		if (err[i] >= 0)
+			close(err[i]);
+		if (pmi[i] >= 0)
+			close(pmi[i]);
+		if (report[i] >= 0)
+			close(report[i]);
+	}
+	agent_say_exit(a, order->rank, 127 << 8, reason);
+	return -1;
+}
+
+void
+agent_start(struct agent *a, struct wire_frame *frame)
+{
+	struct order	order;
+	uint32_t	count;
+
+	wire_get(frame);		/* the grace comes again with STOP */
+	count = wire_get(frame);
+	a->started = true;
+	if (frame->bad || count > 65536 ||
+	    !(a->rank = calloc(count ? count : 1, sizeof *a->rank)))
+		return;
+	if (a->held >= 0) {		/* rank 0 binds it in a moment */
+		close(a->held);
+		a->held = -1;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (order_read(frame, &order) < 0)
+			return;
+		start_one(a, &order);
+		order_clear(&order);
+	}
+}

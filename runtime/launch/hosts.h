@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hosts: the machines of one run, in rank order.
+ *
+ * A list is "[user@]host[:slots],...", with an IPv6 address in brackets.  A host
+ * file has one machine a line, "name slots=N"; "#" begins a comment.  Nothing
+ * here opens a connection.
+ */
+#ifndef RUNTIME_LAUNCH_HOSTS_H
+#define RUNTIME_LAUNCH_HOSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+struct host {
+	char	*name;		/* as ssh takes it: "user@node1" */
+	long	 slots;		/* ranks that it may have; 0 where nobody said */
+};
+
+struct hosts {
+	struct host	*host;
+	size_t		 count;
+};
+
+#define HOSTS_INIT { NULL, 0 }
+
+/* Each adds machines; on failure *hosts is as it was. */
+int hosts_add(struct hosts *hosts, const char *list, struct err *err);
+int hosts_read(struct hosts *hosts, const char *path, struct err *err);
+
+/* The name without its user, borrowed. */
+const char *host_label(const struct host *host);
+
+/* True for "localhost", which needs no SSH. */
+bool host_is_local(const struct host *host);
+
+/* Frees the contents, and leaves *hosts empty and ready. */
+void hosts_clear(struct hosts *hosts);
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/launch/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+#include "runtime/config/schema.h"
+
+#include "runtime/base/banned.h"
+
+/* How many ranks each host gets: into hosts' slots. */
+static int
+share(struct plan *plan, const struct config *c, struct err *err)
+{
+	struct hosts	*hosts = &plan->hosts;
+	long		 asked = c->main.num_processes, given = 0, open = 0;
+
+	for (size_t i = 0; i < hosts->count; i++) {
+		given += hosts->host[i].slots;
+		open += hosts->host[i].slots == 0;
+	}
+	if (asked < 1)		/* a host without slots has one rank */
+		asked = given + open;
+	if (!open && asked > given) {
+		err_set(err, "%ld ranks were asked for, and the hosts have %ld "
+		    "slots", asked, given);
+		return err_hint(err, "give them more slots, or set "
+		    "--num_processes %ld", given);
+	}
+	if (asked < given + open && open) {
+		err_set(err, "%ld ranks are too few for these hosts", asked);
+		return err_hint(err, "each host needs one at least: "
+		    "--num_processes %ld or more", given + open);
+	}
+	for (size_t i = 0; i < hosts->count; i++) {
+		long *slots = &hosts->host[i].slots;
+
+		if (*slots == 0) {	/* an equal part of what is left */
+			long left = asked - given;
+
+			*slots = left / open + (left % open != 0);
+			given += *slots;
+			open--;
+		}
+	}
+	plan->world = (size_t)asked;
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (hosts->host[i].slots > asked)
+			hosts->host[i].slots = asked;
+		asked -= hosts->host[i].slots;
+	}
+	while (hosts->host[hosts->count - 1].slots == 0)
+		free(hosts->host[--hosts->count].name);
+	return 0;
+}
+
+static int
+set_number(struct strv *env, const char *name, long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%ld", value);
+	return strv_setenv(env, name, text);
+}
+
+/* What torchrun gives each rank (but for TORCHELASTIC_USE_AGENT_STORE, which
+ * would make every rank wait for a store that is not there), and PMI's part. */
+static int
+rank_env(const struct plan *plan, struct plan_rank *r, long rank)
+{
+	struct strv	*env = &r->env;
+	long		 world = (long)plan->world;
+
+	return set_number(env, "RANK", rank) < 0 ||
+	    set_number(env, "LOCAL_RANK", r->local_rank) < 0 ||
+	    set_number(env, "WORLD_SIZE", world) < 0 ||
+	    set_number(env, "LOCAL_WORLD_SIZE", r->local_world) < 0 ||
+	    set_number(env, "GROUP_RANK", (long)r->host) < 0 ||
+	    set_number(env, "GROUP_WORLD_SIZE", (long)plan->hosts.count) < 0 ||
+	    set_number(env, "ROLE_RANK", rank) < 0 ||
+	    set_number(env, "ROLE_WORLD_SIZE", world) < 0 ||
+	    strv_setenv(env, "ROLE_NAME", "default") < 0 ||
+	    strv_setenv(env, "TORCHELASTIC_RESTART_COUNT", "0") < 0 ||
+	    strv_setenv(env, "TORCHELASTIC_MAX_RESTARTS", "0") < 0 ||
+	    strv_setenv(env, "TORCHELASTIC_RUN_ID", plan->job) < 0 ||
+	    strv_setenv(env, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1") < 0 ||
+	    set_number(env, "PMI_RANK", rank) < 0 ||
+	    set_number(env, "PMI_SIZE", world) < 0 ||
+	    set_number(env, "MPI_LOCALRANKID", r->local_rank) < 0 ||
+	    set_number(env, "MPI_LOCALNRANKS", r->local_world) < 0 ? -1 : 0;
+}
+
+static int
+rank_argv(struct plan_rank *r, const struct plan_order *order)
+{
+	const struct config	*c = order->config;
+	char *const		*word = order->argv;
+
+	if (!c->launch.no_python &&
+	    (strv_add(&r->argv, order->python) < 0 ||
+	    strv_add(&r->argv, "-u") < 0 ||
+	    (c->launch.module && strv_add(&r->argv, "-m") < 0)))
+		return -1;
+	for (; *word; word++)
+		if (strv_add(&r->argv, *word) < 0)
+			return -1;
+	return 0;
+}
+
+int
+plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
+{
+	const struct config	*c = order->config;
+	struct plan		 new = PLAN_INIT;
+	struct strv		 common = STRV_INIT;
+	size_t			 rank = 0;
+
+	for (size_t i = 0; i < order->hosts->count; i++) {
+		char item[300];
+
+		snprintf(item, sizeof item, strchr(order->hosts->host[i].name, ':') ?
+		    "[%s]" : "%s", order->hosts->host[i].name);
+		if (hosts_add(&new.hosts, item, err) < 0)
+			goto fail;
+		new.hosts.host[i].slots = order->hosts->host[i].slots;
+	}
+	if (new.hosts.count == 0 && c->main.num_machines > 1) {
+		err_set(err, "the configuration says %ld machines, and no hosts "
+		    "were given", c->main.num_machines);
+		err_hint(err, "name them: --hosts node1:8,node2:8, or --hostfile; "
+		    "or --num_machines 1");
+		goto fail;
+	}
+	if (new.hosts.count == 0 && hosts_add(&new.hosts, "localhost", err) < 0)
+		goto fail;
+	if (share(&new, c, err) < 0)
+		goto fail;
+	new.folder = strdup(order->folder);
+	new.script = strdup(c->launch.module || c->launch.no_python ? "" :
+	    order->argv[0]);
+	new.job = strdup(order->job);
+	new.rank = calloc(new.world, sizeof *new.rank);
+	if (c->main.main_process_ip)
+		new.address = strdup(c->main.main_process_ip);
+	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
+	if (!new.folder || !new.script || !new.job || !new.rank)
+		goto nomem;
+	if (config_env(c, &common, err) < 0)
+		goto fail;
+	for (size_t h = 0; h < new.hosts.count; h++)
+		for (long l = 0; l < new.hosts.host[h].slots; l++, rank++) {
+			struct plan_rank *r = &new.rank[rank];
+
+			r->host = h;
+			r->local_rank = l;
+			r->local_world = new.hosts.host[h].slots;
+			for (size_t i = 0; i < common.count; i++)
+				if (strncmp(common.item[i], "MASTER_", 7) &&
+				    strv_add(&r->env, common.item[i]) < 0)
+					goto nomem;
+			/* One process is no world: Accelerate would look for
+			 * its peers. */
+			if (new.world > 1 && rank_env(&new, r, (long)rank) < 0)
+				goto nomem;
+			if (strv_setenv(&r->env, "ACCEL_JOB", new.job) < 0)
+				goto nomem;
+			for (size_t i = 0; i < order->env->count; i++) {
+				const char	*item = order->env->item[i];
+				const char	*equals = strchr(item, '=');
+				char		*name = strndup(item,
+				    (size_t)(equals - item));
+				int		 ret = name ? strv_setenv(
+				    &r->env, name, equals + 1) : -1;
+
+				free(name);
+				if (ret < 0)
+					goto nomem;
+			}
+			if (rank_argv(r, order) < 0)
+				goto nomem;
+		}
+	strv_clear(&common);
+	*plan = new;
+	return 0;
+nomem:
+	err_nomem(err);
+fail:
+	strv_clear(&common);
+	plan_clear(&new);
+	return -1;
+}
+
+/* As a shell would take it. */
+static void
+print_quoted(struct buf *out, const char *text)
+{
+	if (*text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")]) {
+		buf_adds(out, text);
+		return;
+	}
+	buf_adds(out, "'");
+	for (; *text; text++)
+		if (*text == '\'')
+			buf_adds(out, "'\\''");
+		else
+			buf_add(out, text, 1);
+	buf_adds(out, "'");
+}
+
+void
+plan_print(const struct plan *plan, struct buf *out)
+{
+	buf_addf(out, "rank  local  host\n");
+	for (size_t i = 0; i < plan->world; i++)
+		buf_addf(out, "%4zu  %5ld  %s\n", i, plan->rank[i].local_rank,
+		    plan->hosts.host[plan->rank[i].host].name);
+	buf_addf(out, "\nfolder ");
+	print_quoted(out, plan->folder);
+	buf_addf(out, "\nMASTER_ADDR=%s and MASTER_PORT=%.0ld%s are given to every "
+	    "rank%s\n", plan->address ? plan->address : plan->hosts.count == 1 &&
+	    host_is_local(&plan->hosts.host[0]) ? "127.0.0.1" :
+	    "(an address of rank 0's host)", plan->port,
+	    plan->port ? "" : "(a free port)",
+	    plan->world > 1 ? "" : " of a world of more than one");
+	for (size_t i = 0; i < plan->world; i++) {
+		const struct plan_rank *r = &plan->rank[i];
+
+		buf_addf(out, "\nrank %zu on %s\n", i,
+		    plan->hosts.host[r->host].name);
+		for (size_t k = 0; k < r->env.count; k++) {
+			buf_adds(out, "  ");
+			print_quoted(out, r->env.item[k]);
+			buf_adds(out, "\n");
+		}
+		buf_adds(out, " ");
+		for (size_t k = 0; k < r->argv.count; k++) {
+			buf_adds(out, " ");
+			print_quoted(out, r->argv.item[k]);
+		}
+		buf_adds(out, "\n");
+	}
+}
+
+void
+plan_clear(struct plan *plan)
+{
+	for (size_t i = 0; plan->rank && i < plan->world; i++) {
+		strv_clear(&plan->rank[i].argv);
+		strv_clear(&plan->rank[i].env);
+	}
+	free(plan->rank);
+	hosts_clear(&plan->hosts);
+	free(plan->folder);
+	free(plan->script);
+	free(plan->address);
+	free(plan->job);
+	*plan = (struct plan)PLAN_INIT;
+}

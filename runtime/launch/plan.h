@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan: the rank table of a run.  Which rank is on which host, with which
+ * arguments and environment.  Pure: no clock, no network, no file.
+ *
+ * MASTER_ADDR and MASTER_PORT are not in it: they are known when a port is held
+ * on rank 0's host (supervise.h).
+ */
+#ifndef RUNTIME_LAUNCH_PLAN_H
+#define RUNTIME_LAUNCH_PLAN_H
+
+#include <stddef.h>
+
+#include "runtime/base/strv.h"
+#include "runtime/launch/hosts.h"
+
+struct buf;
+struct config;
+struct err;
+
+struct plan_rank {
+	size_t		host;		/* index into hosts */
+	long		local_rank, local_world;
+	struct strv	argv, env;	/* env: over the host's own */
+};
+
+struct plan {
+	struct plan_rank	*rank;
+	size_t			 world;
+	struct hosts		 hosts;		/* those with a rank, in order */
+	char			*folder;
+	char			*script;	/* must be readable; or "" */
+	char			*address;	/* of rank 0, if the user chose */
+	long			 port;		/* the same; 0: any free one */
+	char			*job;		/* a token unlike any other */
+};
+
+struct plan_order {
+	const struct config	*config;
+	const struct hosts	*hosts;		/* empty: this machine */
+	const char		*python;	/* interpreter */
+	char *const		*argv;		/* script and its arguments */
+	const struct strv	*env;		/* for every rank, the last word */
+	const char		*folder;
+	const char		*job;
+};
+
+#define PLAN_INIT { NULL, 0, HOSTS_INIT, NULL, NULL, NULL, 0, NULL }
+
+int  plan_make(struct plan *plan, const struct plan_order *order,
+    struct err *err);
+/* The table, each rank's environment and command, for people. */
+void plan_print(const struct plan *plan, struct buf *out);
+void plan_clear(struct plan *plan);
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/launch/pmi.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/num.h"
+
+#include "runtime/base/banned.h"
+
+enum { KEY_MAX = 64, VALUE_MAX = 1024, LINE_MAX_ = 2048 };
+
+struct pair {
+	char *key, *value;
+};
+
+struct pmi {
+	size_t		 world, waiting;
+	char		*job;
+	pmi_reply	 reply;
+	void		*user;
+	struct pair	*pair;
+	size_t		 count, room;
+};
+
+struct pmi *
+pmi_new(size_t world, const char *job, pmi_reply reply, void *user)
+{
+	struct pmi *pmi = calloc(1, sizeof *pmi);
+
+	if (!pmi || !(pmi->job = strdup(job))) {
+		free(pmi);
+		return NULL;
+	}
+	pmi->world = world;
+	pmi->reply = reply;
+	pmi->user = user;
+	return pmi;
+}
+
+void
+pmi_free(struct pmi *pmi)
+{
+	if (!pmi)
+		return;
+	for (size_t i = 0; i < pmi->count; i++) {
+		free(pmi->pair[i].key);
+		free(pmi->pair[i].value);
+	}
+	free(pmi->pair);
+	free(pmi->job);
+	free(pmi);
+}
+
+/* The value of "name=" in a line.  "value" and what follows it is the rest of
+ * the line; another ends at a space. */
+static bool
+get(const char *line, const char *name, char *out, size_t room)
+{
+	size_t		 n = strlen(name), length;
+	const char	*p = line;
+
+	while ((p = strstr(p, name)) &&
+	    !((p == line || p[-1] == ' ') && p[n] == '='))
+		p += n;
+	if (!p)
+		return false;
+	p += n + 1;
+	length = strcspn(p, strcmp(name, "value") ? " \n" : "\n");
+	if (length >= room)
+		return false;
+	memcpy(out, p, length);
+	out[length] = '\0';
+	return true;
+}
+
+static void
+answer(struct pmi *pmi, size_t rank, const char *text)
+{
+	pmi->reply(pmi->user, rank, text, strlen(text));
+}
+
+static int
+put(struct pmi *pmi, const char *key, const char *value)
+{
+	struct pair *grown;
+
+	if (pmi->count == pmi->room) {
+		pmi->room = pmi->room ? pmi->room * 2 : 64;
+		grown = realloc(pmi->pair, pmi->room * sizeof *grown);
+		if (!grown)
+			return -1;
+		pmi->pair = grown;
+	}
+	pmi->pair[pmi->count] = (struct pair){ strdup(key), strdup(value) };
+	if (!pmi->pair[pmi->count].key || !pmi->pair[pmi->count].value) {
+		free(pmi->pair[pmi->count].key);
+		free(pmi->pair[pmi->count].value);
+		return -1;
+	}
+	pmi->count++;
+	return 0;
+}
+
+static const char *
+find(const struct pmi *pmi, const char *key)
+{
+	for (size_t i = pmi->count; i-- > 0;)
+		if (!strcmp(pmi->pair[i].key, key))
+			return pmi->pair[i].value;
+	return NULL;
+}
+
+int
+pmi_line(struct pmi *pmi, size_t rank, const char *bytes, size_t n)
+{
+	char	line[LINE_MAX_], reply[LINE_MAX_], command[32];
+	char	key[KEY_MAX + 1], value[VALUE_MAX + 1];
+	long	code = 1;
+
+	if (n >= sizeof line)
+		return -1;
+	memcpy(line, bytes, n);
+	line[n] = '\0';
+	if (!get(line, "cmd", command, sizeof command))
+		return -1;
+	if (!strcmp(command, "init"))
+		answer(pmi, rank, "cmd=response_to_init pmi_version=1 "
+		    "pmi_subversion=1 rc=0\n");
+	else if (!strcmp(command, "get_maxes"))
+		answer(pmi, rank,
+		    "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n");
+	else if (!strcmp(command, "get_appnum"))
+		answer(pmi, rank, "cmd=appnum appnum=0\n");
+	else if (!strcmp(command, "get_universe_size")) {
+		snprintf(reply, sizeof reply, "cmd=universe_size size=%zu\n",
+		    pmi->world);
+		answer(pmi, rank, reply);
+	} else if (!strcmp(command, "get_my_kvsname")) {
+		snprintf(reply, sizeof reply, "cmd=my_kvsname kvsname=%s\n",
+		    pmi->job);
+		answer(pmi, rank, reply);
+	} else if (!strcmp(command, "put")) {
+		answer(pmi, rank, get(line, "key", key, sizeof key) &&
+		    get(line, "value", value, sizeof value) &&
+		    put(pmi, key, value) == 0 ?
+		    "cmd=put_result rc=0 msg=success\n" :
+		    "cmd=put_result rc=-1 msg=failed\n");
+	} else if (!strcmp(command, "get")) {
+		const char *found = get(line, "key", key, sizeof key) ?
+		    find(pmi, key) : NULL;
+
+		if (found)
+			snprintf(reply, sizeof reply,
+			    "cmd=get_result rc=0 msg=success value=%s\n", found);
+		else
+			snprintf(reply, sizeof reply, "cmd=get_result rc=-1 "
+			    "msg=key_not_found value=unknown\n");
+		answer(pmi, rank, reply);
+	} else if (!strcmp(command, "barrier_in")) {
+		if (++pmi->waiting == pmi->world) {
+			pmi->waiting = 0;
+			for (size_t i = 0; i < pmi->world; i++)
+				answer(pmi, i, "cmd=barrier_out rc=0\n");
+		}
+	} else if (!strcmp(command, "finalize"))
+		answer(pmi, rank, "cmd=finalize_ack\n");
+	else if (!strcmp(command, "abort")) {
+		if (get(line, "exitcode", value, sizeof value))
+			num_parse(value, 1, 255, &code);
+		return (int)code;
+	}
+	return -1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pmi: PMI-1 for all ranks of a job, so that MPICH and its relatives find each
+ * other without mpirun.  The ranks' lines come here, from every host.
+ */
+#ifndef RUNTIME_LAUNCH_PMI_H
+#define RUNTIME_LAUNCH_PMI_H
+
+#include <stddef.h>
+
+struct pmi;
+
+/* Sends a line to a rank. */
+typedef void (*pmi_reply)(void *user, size_t rank, const char *line, size_t n);
+
+/* "job" must be unlike any other's on these hosts: MPICH names shared memory
+ * after it.  NULL without memory; freed by pmi_free(). */
+struct pmi *pmi_new(size_t world, const char *job, pmi_reply reply, void *user);
+void pmi_free(struct pmi *pmi);
+
+/* Answers one line.  Returns -1, or the exit code of a rank that aborts. */
+int pmi_line(struct pmi *pmi, size_t rank, const char *line, size_t n);
+#endif

@@ -1,0 +1,730 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/launch/supervise.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/err.h"
+#include "runtime/launch/output.h"
+#include "runtime/launch/plan.h"
+#include "runtime/launch/pmi.h"
+#include "runtime/launch/transport.h"
+#include "runtime/launch/wire.h"
+
+#include "runtime/base/banned.h"
+
+enum {
+	READY_MS = 60000,	/* for all hosts to be looked at */
+	END_MS = 10000,		/* for an agent to end, over the grace period */
+	UNREAD_MAX = 4 << 20	/* unwritten output at which hosts have to wait */
+};
+
+enum step { HELLO, HOLD, PROBE, RUN };
+
+struct peer {			/* a host */
+	const struct transport	*transport;
+	void			*link;
+	struct buf		 in, out;
+	struct err		 problem;
+	char			 address[128];
+	bool			 greeted, checked, probed, done, closed;
+	int64_t			 heard, said;
+};
+
+struct failure {
+	bool	happened;
+	size_t	host, rank;	/* rank is plan->world where the host is lost */
+	pid_t	pid;
+	int	status;
+	int64_t	after_ms;
+	char	reason[600];
+};
+
+struct run {
+	const struct plan		*plan;
+	const struct supervise_options	*options;
+	struct peer			*peer;
+	struct output			 output;
+	struct pmi			*pmi;
+	pid_t				*pid;	/* of each rank */
+	bool				*ended;
+	enum step			 step;
+	bool				 held, problems, stopping;
+	char				 address[128];
+	uint32_t			 port;
+	int				 signals, caught;
+	int64_t				 began, started, stop_at, give_up_at;
+	struct failure			 failure;
+};
+
+static const char *
+label(const struct run *run, size_t host)
+{
+	return host_label(&run->plan->hosts.host[host]);
+}
+
+static size_t
+hosts(const struct run *run)
+{
+	return run->plan->hosts.count;
+}
+
+static void
+say_empty(struct peer *peer, enum wire_type type)
+{
+	wire_end(&peer->out, wire_begin(&peer->out, type));
+}
+
+static void
+say_number(struct run *run, enum wire_type type, uint32_t number)
+{
+	for (size_t h = 0; h < hosts(run); h++) {
+		struct buf	*out = &run->peer[h].out;
+		size_t		 frame = wire_begin(out, type);
+
+		wire_put(out, number);
+		wire_end(out, frame);
+	}
+}
+
+/* Ends all ranks: SIGTERM now, SIGKILL after the grace period. */
+static void
+stop_all(struct run *run, double grace_s)
+{
+	say_number(run, WIRE_STOP, (uint32_t)(grace_s * 1000));
+	run->stopping = true;
+	run->stop_at = 0;
+	run->give_up_at = wire_now_ms() + (int64_t)(grace_s * 1000) + END_MS;
+}
+
+static void
+problem(struct run *run, size_t host, const char *text, const char *hint)
+{
+	struct err *err = &run->peer[host].problem;
+
+	run->problems = true;
+	if (err->text[0])
+		return;
+	err_set(err, "%s", text);
+	err_hint(err, "%s", hint);
+}
+
+static void
+say_check(struct run *run, size_t host)
+{
+	const struct plan	*plan = run->plan;
+	struct buf		*out = &run->peer[host].out;
+	size_t			 rank = 0, frame;
+	const char		*path;
+
+	while (plan->rank[rank].host != host)
+		rank++;
+	path = strv_getenv(&plan->rank[rank].env, "PATH");
+	frame = wire_begin(out, WIRE_CHECK);
+	wire_put_text(out, plan->folder);
+	wire_put_text(out, plan->rank[rank].argv.item[0]);
+	wire_put_text(out, plan->script);
+	wire_put_text(out, path ? path : "");
+	wire_end(out, frame);
+}
+
+static void
+say_start(struct run *run, size_t host)
+{
+	const struct plan	*plan = run->plan;
+	struct buf		*out = &run->peer[host].out;
+	size_t			 frame = wire_begin(out, WIRE_START);
+	char			 port[32];
+
+	snprintf(port, sizeof port, "MASTER_PORT=%u", (unsigned)run->port);
+	wire_put(out, (uint32_t)(run->options->grace_s * 1000));
+	wire_put(out, (uint32_t)plan->hosts.host[host].slots);
+	for (size_t i = 0; i < plan->world; i++) {
+		const struct plan_rank	*r = &plan->rank[i];
+		uint32_t		 more = plan->world > 1 ? 2 : 0;
+		char			 address[160];
+
+		if (r->host != host)
+			continue;
+		wire_put(out, (uint32_t)i);
+		wire_put_text(out, plan->folder);
+		wire_put(out, (uint32_t)r->argv.count);
+		for (size_t k = 0; k < r->argv.count; k++)
+			wire_put_text(out, r->argv.item[k]);
+		wire_put(out, (uint32_t)r->env.count + more);
+		if (more) {
+			snprintf(address, sizeof address, "MASTER_ADDR=%s",
+			    run->address);
+			wire_put_text(out, address);
+			wire_put_text(out, port);
+		}
+		for (size_t k = 0; k < r->env.count; k++)
+			wire_put_text(out, r->env.item[k]);
+	}
+	wire_end(out, frame);
+}
+
+/* Our own address as the host at "other" sees it. */
+static void
+own_address(const char *other, char *out, size_t room)
+{
+	struct addrinfo		 hints = { .ai_flags = AI_NUMERICHOST,
+					   .ai_socktype = SOCK_DGRAM };
+	struct addrinfo		*to;
+	struct sockaddr_storage	 me;
+	socklen_t		 n = sizeof me;
+	int			 fd;
+
+	if (getaddrinfo(other, "9", &hints, &to))
+		return;
+	fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, to->ai_addr, to->ai_addrlen) == 0 &&
+	    getsockname(fd, (struct sockaddr *)&me, &n) == 0)
+		getnameinfo((struct sockaddr *)&me, n, out, (socklen_t)room,
+		    NULL, 0, NI_NUMERICHOST);
+	if (fd >= 0)
+		close(fd);
+	freeaddrinfo(to);
+}
+
+static void
+choose_address(struct run *run)
+{
+	const struct plan *plan = run->plan;
+
+	if (plan->address && strlen(plan->address) < sizeof run->address)
+		memcpy(run->address, plan->address, strlen(plan->address) + 1);
+	else if (hosts(run) == 1)
+		snprintf(run->address, sizeof run->address, "127.0.0.1");
+	else if (run->peer[0].address[0])
+		snprintf(run->address, sizeof run->address, "%s",
+		    run->peer[0].address);
+	else
+		own_address(run->peer[1].address, run->address,
+		    sizeof run->address);
+	if (!run->address[0])
+		problem(run, 0, "no address of this host is known to the others",
+		    "give it: --main_process_ip ADDRESS");
+}
+
+/* Goes on to the next step when every host has answered this one. */
+static void
+advance(struct run *run)
+{
+	size_t frame;
+
+	if (run->problems || run->stopping)
+		return;
+	if (run->step == HELLO) {
+		for (size_t h = 0; h < hosts(run); h++)
+			if (!run->peer[h].greeted || !run->peer[h].checked)
+				return;
+		choose_address(run);
+		if (run->problems)
+			return;
+		frame = wire_begin(&run->peer[0].out, WIRE_HOLD);
+		wire_put_text(&run->peer[0].out, run->address);
+		wire_put(&run->peer[0].out, (uint32_t)run->plan->port);
+		wire_end(&run->peer[0].out, frame);
+		run->step = HOLD;
+	}
+	if (run->step == HOLD && run->held) {
+		for (size_t h = 1; h < hosts(run); h++) {
+			struct buf *out = &run->peer[h].out;
+
+			frame = wire_begin(out, WIRE_PROBE);
+			wire_put_text(out, run->address);
+			wire_put(out, run->port);
+			wire_end(out, frame);
+		}
+		run->step = PROBE;
+	}
+	if (run->step == PROBE) {
+		for (size_t h = 1; h < hosts(run); h++)
+			if (!run->peer[h].probed)
+				return;
+		run->step = RUN;
+		run->started = wire_now_ms();
+		for (size_t h = 0; h < hosts(run); h++)
+			say_start(run, h);
+	}
+}
+
+static void
+fail(struct run *run, size_t host, size_t rank, int status, const char *reason)
+{
+	if (run->failure.happened || run->caught)
+		return;
+	run->failure = (struct failure){
+		.happened = true, .host = host, .rank = rank, .status = status,
+		.pid = rank < run->plan->world ? run->pid[rank] : 0,
+		.after_ms = wire_now_ms() - run->started,
+	};
+	snprintf(run->failure.reason, sizeof run->failure.reason, "%s", reason);
+	if (!run->stopping)
+		stop_all(run, run->options->grace_s);
+}
+
+static void
+reply_pmi(void *user, size_t rank, const char *line, size_t n)
+{
+	struct run	*run = user;
+	struct buf	*out = &run->peer[run->plan->rank[rank].host].out;
+	size_t		 frame = wire_begin(out, WIRE_PMI);
+
+	wire_put(out, (uint32_t)rank);
+	wire_put_bytes(out, line, n);
+	wire_end(out, frame);
+}
+
+static void
+hear_answer(struct run *run, size_t host, struct wire_frame *frame)
+{
+	struct peer	*peer = &run->peer[host];
+	char		*text, *hint = NULL;
+
+	switch (frame->type) {
+	case WIRE_HELLO:
+		if (wire_get(frame) != WIRE_VERSION)
+			problem(run, host, "the agent there is another version",
+			    "remove ~/.cache/accel there");
+		free(wire_get_text(frame));
+		text = wire_get_text(frame);
+		if (text)
+			snprintf(peer->address, sizeof peer->address, "%s", text);
+		free(text);
+		peer->greeted = true;
+		break;
+	case WIRE_CHECKED:
+	case WIRE_PROBED:
+		text = wire_get_text(frame);
+		if (frame->type == WIRE_CHECKED) {
+			hint = wire_get_text(frame);
+			peer->checked = true;
+		} else
+			peer->probed = true;
+		if (text && *text)
+			problem(run, host, text, hint ? hint :
+			    "open that port between the hosts, or name another "
+			    "address: --main_process_ip");
+		free(text);
+		free(hint);
+		break;
+	default:	/* WIRE_HELD */
+		run->port = wire_get(frame);
+		text = wire_get_text(frame);
+		if (!run->port)
+			problem(run, host, text && *text ? text : "no free port",
+			    run->plan->port ? "another program has it: choose "
+			    "another --main_process_port, or 0 for any" :
+			    "--main_process_ip must be an address of rank 0's host");
+		free(text);
+		run->held = true;
+	}
+}
+
+static void
+hear_rank(struct run *run, size_t host, struct wire_frame *frame)
+{
+	size_t		 rank = wire_get(frame), n;
+	const char	*bytes;
+	char		*reason;
+	int		 number;
+
+	if (rank >= run->plan->world || run->plan->rank[rank].host != host)
+		return;
+	switch (frame->type) {
+	case WIRE_STARTED:
+		run->pid[rank] = (pid_t)wire_get(frame);
+		break;
+	case WIRE_OUT:
+		number = (int)wire_get(frame);
+		bytes = wire_get_bytes(frame, &n);
+		if (number == 1 || number == 2)
+			output_bytes(&run->output, rank, number, bytes, n);
+		break;
+	case WIRE_PMI:
+		bytes = wire_get_bytes(frame, &n);
+		number = pmi_line(run->pmi, rank, bytes, n);
+		if (number > 0)
+			fail(run, host, rank, number << 8, "it called MPI_Abort");
+		break;
+	default:	/* WIRE_EXIT */
+		number = (int)wire_get(frame);
+		reason = wire_get_text(frame);
+		output_end(&run->output, rank);
+		run->ended[rank] = true;
+		if (number)
+			fail(run, host, rank, number, reason ? reason : "");
+		free(reason);
+	}
+}
+
+static void
+hear(struct run *run, size_t host, struct wire_frame *frame)
+{
+	switch (frame->type) {
+	case WIRE_HELLO:
+	case WIRE_CHECKED:
+	case WIRE_HELD:
+	case WIRE_PROBED:
+		hear_answer(run, host, frame);
+		break;
+	case WIRE_STARTED:
+	case WIRE_OUT:
+	case WIRE_EXIT:
+	case WIRE_PMI:
+		hear_rank(run, host, frame);
+		break;
+	case WIRE_DONE:
+		run->peer[host].done = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* A host whose link is gone before it said that it was done. */
+static void
+lose(struct run *run, size_t host, const char *why)
+{
+	struct peer	*peer = &run->peer[host];
+	struct err	 err = ERR_INIT;
+
+	peer->closed = true;
+	if (peer->done)
+		return;
+	if (why)
+		err_set(&err, "%s", why);
+	else if (peer->transport->result(peer->link, &err) == 0)
+		err_set(&err, "the connection ended");
+	if (run->step < RUN)
+		problem(run, host, err.text, err.hint);
+	else
+		fail(run, host, run->plan->world, 1 << 8, err.text);
+}
+
+static void
+read_peer(struct run *run, size_t host)
+{
+	struct peer		*peer = &run->peer[host];
+	struct wire_frame	 frame;
+	int			 got = wire_fill(peer->transport->fd(peer->link),
+				    &peer->in);
+	int			 next;
+
+	peer->heard = wire_now_ms();
+	while ((next = wire_next(&peer->in, &frame)) == 1) {
+		hear(run, host, &frame);
+		buf_take(&peer->in, wire_size(&peer->in));
+	}
+	if (next < 0)
+		lose(run, host, "its agent sent something that cannot be read");
+	else if (got != 1)
+		lose(run, host, NULL);
+}
+
+static void
+read_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+		int sig = (int)info.ssi_signo;
+
+		if (sig == SIGUSR1 || sig == SIGUSR2) {
+			say_number(run, WIRE_SIGNAL, (uint32_t)sig);
+		} else if (run->caught || run->step < RUN) {
+			run->caught = sig;	/* the second time, or too early */
+			stop_all(run, 0);
+		} else {
+			run->caught = sig;
+			say_number(run, WIRE_SIGNAL, (uint32_t)sig);
+			run->stop_at = wire_now_ms() +
+			    (int64_t)(run->options->grace_s * 1000);
+		}
+	}
+}
+
+static bool
+over(const struct run *run)
+{
+	bool all = true;
+
+	for (size_t h = 0; h < hosts(run); h++)
+		all = all && (run->peer[h].done || run->peer[h].closed);
+	if (all)
+		return true;
+	if (run->step < RUN && run->caught)
+		return true;
+	if (run->step < RUN && run->problems) {
+		/* All hosts' problems, in one table: wait for the others. */
+		for (size_t h = 0; h < hosts(run); h++)
+			if (!run->peer[h].problem.text[0] &&
+			    !run->peer[h].checked)
+				return false;
+		return true;
+	}
+	return false;
+}
+
+static void
+turn(struct run *run, struct pollfd *fds)
+{
+	int64_t	now = wire_now_ms(), wait = WIRE_BEAT_MS;
+	bool	full = run->output.pending[0].len + run->output.pending[1].len >
+	    UNREAD_MAX;
+	nfds_t	n = 0;
+
+	fds[n++] = (struct pollfd){ run->signals, POLLIN, 0 };
+	for (int s = 0; s < 2; s++)
+		fds[n++] = (struct pollfd){
+			run->output.pending[s].len ? s + 1 : -1, POLLOUT, 0 };
+	for (size_t h = 0; h < hosts(run); h++) {
+		struct peer *peer = &run->peer[h];
+
+		fds[n++] = (struct pollfd){
+			peer->closed ? -1 : peer->transport->fd(peer->link),
+			(short)((full ? 0 : POLLIN) |
+			    (peer->out.len ? POLLOUT : 0)), 0 };
+	}
+	if (run->stop_at && run->stop_at - now < wait)
+		wait = run->stop_at > now ? run->stop_at - now : 0;
+	if (poll(fds, n, (int)wait) < 0 && errno != EINTR)
+		return;
+	if (fds[0].revents)
+		read_signals(run);
+	for (size_t h = 0; h < hosts(run); h++)
+		if (fds[3 + h].fd >= 0 &&
+		    fds[3 + h].revents & (POLLIN | POLLHUP | POLLERR) && !full)
+			read_peer(run, h);
+	advance(run);
+	now = wire_now_ms();
+	if (run->stop_at && now >= run->stop_at)
+		stop_all(run, 0);
+	for (size_t h = 0; h < hosts(run); h++) {
+		struct peer *peer = &run->peer[h];
+
+		if (peer->closed)
+			continue;
+		if (full)
+			peer->heard = now;	/* it is we who do not listen */
+		if (now - peer->said >= WIRE_BEAT_MS && peer->greeted) {
+			say_empty(peer, WIRE_BEAT);
+			peer->said = now;
+		}
+		if (peer->greeted && !peer->done &&
+		    now - peer->heard > WIRE_SILENCE_MS)
+			lose(run, h, "nothing was heard from it for 10 s");
+		else if (run->step < RUN && now - run->began > READY_MS) {
+			char text[200];
+
+			snprintf(text, sizeof text, "not ready after %d s, while %s",
+			    READY_MS / 1000, peer->greeted ? "looking at it" :
+			    peer->transport->phase(peer->link));
+			problem(run, h, text, "is that host all right?");
+			peer->checked = true;
+		} else if (run->stopping && now > run->give_up_at)
+			lose(run, h, "it did not say that its ranks have ended");
+		else
+			/* An agent that is gone is noticed by reading. */
+			(void)wire_flush(peer->transport->fd(peer->link),
+			    &peer->out);
+	}
+	output_flush(&run->output, false);
+}
+
+static void
+print_last(void *user, const char *text)
+{
+	(void)user;
+	fprintf(stderr, "    %s\n", text);
+}
+
+static const char *
+signal_name(int sig)
+{
+	static char	 other[16];
+	const char	*name = sigabbrev_np(sig);
+
+	snprintf(other, sizeof other, "SIG%s", name ? name : "?");
+	return other;
+}
+
+static void
+report_failure(const struct run *run)
+{
+	const struct failure	*f = &run->failure;
+	size_t			 left = 0;
+
+	for (size_t i = 0; i < run->plan->world; i++)
+		left += i != f->rank;
+	if (f->rank == run->plan->world) {
+		fprintf(stderr, "accel: host %s was lost: %s\n",
+		    label(run, f->host), f->reason);
+	} else {
+		fprintf(stderr, "accel: rank %zu failed on %s (local rank %ld",
+		    f->rank, label(run, f->host),
+		    run->plan->rank[f->rank].local_rank);
+		if (f->pid)
+			fprintf(stderr, ", pid %ld", (long)f->pid);
+		fprintf(stderr, "), %.1f s after the start: ",
+		    (double)f->after_ms / 1000);
+		if (f->reason[0])
+			fprintf(stderr, "%s\n", f->reason);
+		else if (WIFSIGNALED(f->status))
+			fprintf(stderr, "ended by %s (%s)\n",
+			    signal_name(WTERMSIG(f->status)),
+			    strsignal(WTERMSIG(f->status)));
+		else
+			fprintf(stderr, "exit code %d\n", WEXITSTATUS(f->status));
+		if (run->output.rank[f->rank].lines) {
+			fprintf(stderr, "  its last lines on stderr:\n");
+			output_last(&run->output, f->rank, print_last, NULL);
+		}
+	}
+	if (left)
+		fprintf(stderr, "  the other %zu rank%s stopped\n", left,
+		    left == 1 ? " was" : "s were");
+}
+
+static void
+report_problems(const struct run *run)
+{
+	size_t bad = 0;
+
+	for (size_t h = 0; h < hosts(run); h++)
+		bad += run->peer[h].problem.text[0] != '\0';
+	if (hosts(run) > 1)
+		fprintf(stderr, "accel: nothing was started: %zu of %zu hosts "
+		    "cannot take part\n", bad, hosts(run));
+	for (size_t h = 0; h < hosts(run); h++) {
+		const struct err *err = &run->peer[h].problem;
+
+		if (!err->text[0])
+			continue;
+		if (hosts(run) > 1 || !host_is_local(&run->plan->hosts.host[h]))
+			fprintf(stderr, "  %-16s %s\n", label(run, h), err->text);
+		else
+			fprintf(stderr, "accel: %s\n", err->text);
+		if (err->hint[0])
+			fprintf(stderr, "  %-16s   %s\n", "", err->hint);
+	}
+}
+
+static int
+run_init(struct run *run)
+{
+	const struct plan	*plan = run->plan;
+	struct rlimit		 files;
+	char			 kvs[80];
+
+	/* A link needs a few descriptors; let there be enough for all hosts. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	snprintf(kvs, sizeof kvs, "accel-%s", plan->job);
+	run->peer = calloc(hosts(run), sizeof *run->peer);
+	run->pid = calloc(plan->world, sizeof *run->pid);
+	run->ended = calloc(plan->world, sizeof *run->ended);
+	run->pmi = pmi_new(plan->world, kvs, reply_pmi, run);
+	if (!run->peer || !run->pid || !run->ended || !run->pmi ||
+	    output_init(&run->output, plan->world, run->options->colour) < 0)
+		return -1;
+	for (size_t i = 0; i < plan->world; i++)
+		if (output_label(&run->output, i,
+		    label(run, plan->rank[i].host)) < 0)
+			return -1;
+	return 0;
+}
+
+static void
+open_peers(struct run *run)
+{
+	for (size_t h = 0; h < hosts(run); h++) {
+		struct peer		*peer = &run->peer[h];
+		const struct host	*host = &run->plan->hosts.host[h];
+
+		peer->transport = host_is_local(host) ? &transport_exec :
+		    &transport_ssh;
+		peer->heard = peer->said = wire_now_ms();
+		if (peer->transport->open(run->options->transport, host->name,
+		    &peer->link, &peer->problem) < 0) {
+			run->problems = peer->closed = true;
+			continue;
+		}
+		say_check(run, h);
+	}
+}
+
+int
+supervise(const struct plan *plan, const struct supervise_options *options)
+{
+	struct run	 run = { .plan = plan, .options = options, .signals = -1 };
+	struct pollfd	*fds = calloc(3 + plan->hosts.count, sizeof *fds);
+	sigset_t	 set, old;
+	int		 code = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	signal(SIGPIPE, SIG_IGN);
+	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	run.began = wire_now_ms();
+	if (!fds || run.signals < 0 || run_init(&run) < 0) {
+		fprintf(stderr, "accel: out of memory\n");
+		code = 1;
+	} else {
+		open_peers(&run);
+		while (!over(&run))
+			turn(&run, fds);
+		output_flush(&run.output, true);
+		if (run.failure.happened) {
+			report_failure(&run);
+			code = WIFSIGNALED(run.failure.status) ?
+			    128 + WTERMSIG(run.failure.status) :
+			    WEXITSTATUS(run.failure.status);
+		} else if (run.caught) {
+			fprintf(stderr, "accel: stopped by %s\n",
+			    signal_name(run.caught));
+			code = 128 + run.caught;
+		} else if (run.problems) {
+			report_problems(&run);
+			code = 1;
+		}
+	}
+	for (size_t h = 0; run.peer && h < hosts(&run); h++) {
+		if (run.peer[h].link)
+			run.peer[h].transport->close(run.peer[h].link);
+		buf_clear(&run.peer[h].in);
+		buf_clear(&run.peer[h].out);
+	}
+	output_clear(&run.output);
+	pmi_free(run.pmi);
+	free(run.peer);
+	free(run.pid);
+	free(run.ended);
+	free(fds);
+	if (run.signals >= 0)
+		close(run.signals);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return code;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/launch/transport.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/err.h"
+#include "runtime/launch/ssh.h"
+
+#include "runtime/base/banned.h"
+
+extern char **environ;
+
+struct exec_link {
+	pid_t	pid;
+	int	fd;
+};
+
+static int
+exec_open(const struct transport_options *options, const char *host,
+    void **out, struct err *err)
+{
+	struct exec_link		*link = malloc(sizeof *link);
+	posix_spawn_file_actions_t	 actions;
+	posix_spawnattr_t		 attr;
+	sigset_t			 none;
+	char				*argv[] = { "accel-agent", NULL };
+	int				 pair[2], error;
+
+	(void)host;
+	if (!link)
+		return err_nomem(err);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		free(link);
+		return err_set(err, "no socket: %s", strerror(errno));
+	}
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setpgroup(&attr, 0);	/* the terminal's ^C is ours alone */
+	posix_spawnattr_setflags(&attr,
+	    POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
+	posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
+	error = posix_spawn(&link->pid, options->agent_path, &actions, &attr,
+	    argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	close(pair[1]);
+	if (error) {
+		close(pair[0]);
+		free(link);
+		err_set(err, "%s: %s", options->agent_path, strerror(error));
+		return err_hint(err, "accel is not installed whole: the agent "
+		    "belongs beside it, or in its libexec folder");
+	}
+	link->fd = pair[0];
+	*out = link;
+	return 0;
+}
+
+static int
+exec_fd(const void *link)
+{
+	return ((const struct exec_link *)link)->fd;
+}
+
+static int
+exec_result(void *opaque, struct err *err)
+{
+	struct exec_link	*link = opaque;
+	int			 status;
+
+	if (link->pid > 0 && waitpid(link->pid, &status, 0) == link->pid) {
+		link->pid = 0;
+		if (WIFSIGNALED(status))
+			return err_set(err, "the agent was ended by %s",
+			    strsignal(WTERMSIG(status)));
+		if (WEXITSTATUS(status))
+			return err_set(err, "the agent ended with exit code %d",
+			    WEXITSTATUS(status));
+	}
+	return 0;
+}
+
+static const char *
+exec_phase(const void *link)
+{
+	(void)link;
+	return "starting the agent";
+}
+
+static void
+exec_close(void *opaque)
+{
+	struct exec_link *link = opaque;
+
+	close(link->fd);
+	if (link->pid > 0)
+		waitpid(link->pid, NULL, 0);
+	free(link);
+}
+
+const struct transport transport_exec = {
+	"exec", exec_open, exec_fd, exec_result, exec_phase, exec_close
+};
+
+static int
+open_ssh(const struct transport_options *options, const char *host,
+    void **out, struct err *err)
+{
+	struct ssh_options	 ssh = {
+		.config_file = options->ssh_config,
+		.agent_path = options->agent_path,
+	};
+	struct ssh_link		*link;
+
+	if (ssh_open(&ssh, host, &link, err) < 0)
+		return -1;
+	*out = link;
+	return 0;
+}
+
+static int
+fd_ssh(const void *link)
+{
+	return ssh_fd(link);
+}
+
+static int
+result_ssh(void *link, struct err *err)
+{
+	return ssh_result(link, err);
+}
+
+static const char *
+phase_ssh(const void *link)
+{
+	return ssh_phase(link);
+}
+
+static void
+close_ssh(void *link)
+{
+	ssh_close(link);
+}
+
+const struct transport transport_ssh = {
+	"ssh", open_ssh, fd_ssh, result_ssh, phase_ssh, close_ssh
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transport: how a host's agent is reached: "exec" here, "ssh" elsewhere. */
+#ifndef RUNTIME_LAUNCH_TRANSPORT_H
+#define RUNTIME_LAUNCH_TRANSPORT_H
+
+struct err;
+
+struct transport_options {
+	const char *agent_path;		/* the agent's file, here */
+	const char *ssh_config;		/* or NULL */
+};
+
+struct transport {
+	const char *name;
+	/* Gives a link to a host's agent.  Returns at once. */
+	int  (*open)(const struct transport_options *options, const char *host,
+	    void **link, struct err *err);
+	/* A stream socket that carries the agent's bytes; the link's. */
+	int  (*fd)(const void *link);
+	/* After end of file: -1 with the reason, or 0 where there is none. */
+	int  (*result)(void *link, struct err *err);
+	/* What it is doing: "connecting". */
+	const char *(*phase)(const void *link);
+	/* Ends the link, and with it the agent. */
+	void (*close)(void *link);
+};
+
+extern const struct transport transport_exec, transport_ssh;
+#endif

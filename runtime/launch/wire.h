@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wire: what the launcher and a host's agent say to each other.
+ *
+ * A frame is a type (1 byte), a length (4 bytes, little endian) and that many
+ * bytes.  Inside, numbers are 4 bytes and a text is its length and its bytes, so
+ * that arguments, environment and folder arrive as they were, through no shell.
+ */
+#ifndef RUNTIME_LAUNCH_WIRE_H
+#define RUNTIME_LAUNCH_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/buf.h"
+
+enum {
+	WIRE_VERSION = 1,
+	WIRE_MAX = 16 << 20,		/* bytes in a frame */
+	WIRE_BEAT_MS = 1000,		/* each side says something that often */
+	WIRE_SILENCE_MS = 10000		/* and is lost after this long */
+};
+
+enum wire_type {
+	/* from the launcher */
+	WIRE_BEAT = 1,	/* both ways: nothing but "I am here" */
+	WIRE_CHECK,	/* folder, program, script or "", PATH or "" */
+	WIRE_HOLD,	/* address, port (0: any): bind it until rank 0 starts */
+	WIRE_PROBE,	/* address, port: can you connect? */
+	WIRE_START,	/* grace ms, count, then per rank: rank, folder, argc,
+			   argv..., envc, env... (over the agent's own) */
+	WIRE_SIGNAL,	/* signal for all ranks */
+	WIRE_STOP,	/* grace ms: end all ranks */
+	/* from the agent */
+	WIRE_HELLO,	/* version, host name, address on which ssh came or "" */
+	WIRE_CHECKED,	/* problem or "", what to do */
+	WIRE_HELD,	/* port or 0, problem */
+	WIRE_PROBED,	/* problem or "" */
+	WIRE_STARTED,	/* rank, pid */
+	WIRE_OUT,	/* rank, stream 1 or 2, bytes */
+	WIRE_EXIT,	/* rank, status as of waitpid, reason or "" */
+	WIRE_PMI,	/* both ways: rank, a line of PMI-1 */
+	WIRE_DONE	/* no process of the job is left */
+};
+
+/* Appends a frame: begin, put what it holds, end. */
+size_t wire_begin(struct buf *out, enum wire_type type);
+void wire_put(struct buf *out, uint32_t number);
+void wire_put_bytes(struct buf *out, const void *data, size_t n);
+void wire_put_text(struct buf *out, const char *text);
+void wire_end(struct buf *out, size_t begun);
+
+/* One frame, borrowed from the buffer that it was read from. */
+struct wire_frame {
+	enum wire_type	 type;
+	const char	*at;
+	size_t		 left;
+	bool		 bad;	/* something was read that was not there */
+};
+
+/* 1 and the frame at the front of *in (its bytes stay there: then take
+ * wire_size()), 0 where it is not whole yet, -1 where it cannot be one. */
+int wire_next(const struct buf *in, struct wire_frame *frame);
+size_t wire_size(const struct buf *in);
+
+uint32_t wire_get(struct wire_frame *frame);
+/* Borrowed, not ended by NUL. */
+const char *wire_get_bytes(struct wire_frame *frame, size_t *n);
+/* Gives a text (NULL where the frame is bad, or without memory). */
+char *wire_get_text(struct wire_frame *frame);
+
+/* Writes what the descriptor takes now and removes it from *out.  0, or -1
+ * where the other side is gone. */
+int wire_flush(int fd, struct buf *out);
+/* Reads what is there.  1, 0 at the end, -1 on an error; 1 with nothing new
+ * where it would block. */
+int wire_fill(int fd, struct buf *in);
+
+/* Milliseconds of a clock that only goes forward. */
+int64_t wire_now_ms(void);
+#endif
