@@ -1,3 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_man_MANS += %D%/accel.1
 dist_man_MANS += %D%/accel-setup.1
+
+dist_man_MANS += %D%/accel.yaml.5
+.PHONY: update-man
+update-man: runtime/config/mkpage
+	$(AM_V_GEN)runtime/config/mkpage >$(srcdir)/man/accel.yaml.5

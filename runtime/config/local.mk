@@ -6,9 +6,14 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/check.c \
 	%D%/environ.c \
 	%D%/flags.c \
+	%D%/page.c \
 	%D%/schema.c %D%/schema.h \
 	%D%/value.c \
 	%D%/yaml_in.c \
 	%D%/yaml_out.c
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 %C%_libconfig_la_LIBADD = runtime/base/libbase.la $(YAML_LIBS)
+
+noinst_PROGRAMS += %D%/mkpage
+%C%_mkpage_SOURCES = %D%/mkpage.c
+%C%_mkpage_LDADD = %D%/libconfig.la

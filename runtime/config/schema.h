@@ -157,5 +157,7 @@ int  config_env(const struct config *c, struct strv *env, struct err *err);
 long config_threads(const struct config *c);
 /* The first broken rule, or 0. */
 int  config_check(const struct config *c, struct err *err);
+/* accel.yaml(5), as mdoc. */
+int  config_page(struct buf *out);
 
 #endif

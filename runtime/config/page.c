@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel.yaml(5), from the table. */
+#include "runtime/config/schema.h"
+
+#include <string.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/banned.h"
+
+/* A line of mdoc: a dot or quote at its start would be a macro. */
+static void
+prose(struct buf *out, const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		buf_adds(out, "\\&");
+	for (; *text; text++)
+		if (*text == '\\')
+			buf_adds(out, "\\e");
+		else if (*text == '.' && text[1] == ' ') {
+			buf_adds(out, ".\n");	/* a sentence, a line */
+			while (text[1] == ' ')
+				text++;
+		} else
+			buf_addf(out, "%c", *text);
+	buf_adds(out, "\n");
+}
+
+static void
+field(struct buf *out, const struct config *c, int id)
+{
+	static const char *const types[] = { "true or false",
+	    "a whole number", "a number", "text", "one of these words",
+	    "a list of texts" };
+	const struct field	*f = &fields[id];
+	struct buf		 def = BUF_INIT;
+
+	buf_addf(out, ".It Ic %s\n", f->key);
+	prose(out, f->help);
+	buf_addf(out, "The value is %s", types[f->type]);
+	if (f->type == TYPE_INT)
+		buf_addf(out, " from %.0f to %.0f", f->lo, f->hi);
+	config_get(c, (enum field_id)id, &def);
+	if (def.len)
+		buf_addf(out, "; not given, it is\n.Ql %s", buf_text(&def));
+	buf_adds(out, def.len ? " .\n" : ".\n");
+	buf_clear(&def);
+	if (f->choice) {
+		buf_adds(out, ".Bl -tag -width Ds -compact\n");
+		for (const struct choice *k = f->choice; k->word; k++) {
+			buf_addf(out, ".It Cm %s\n", k->word);
+			prose(out, k->what);
+		}
+		buf_adds(out, ".El\n");
+	}
+	if (f->flag)
+		buf_addf(out, "The flag is\n.Fl -%s .\n", f->flag);
+	if (f->env)
+		buf_addf(out, "Exported as\n.Ev %s .\n", f->env);
+}
+
+int
+config_page(struct buf *out)
+{
+	struct config	c;
+	const char	*group = NULL;
+
+	config_init(&c);
+	buf_adds(out, ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+	    ".\\\" Made from runtime/config/fields.def by \"make update-man\".\n"
+	    ".Dd November 30, 2026\n.Dt ACCEL.YAML 5\n.Os\n.Sh NAME\n"
+	    ".Nm accel.yaml\n.Nd configuration of a run\n.Sh DESCRIPTION\n"
+	    "The file says how a training run is distributed.\n"
+	    "It is YAML 1.1 as Accelerate writes it; JSON is read too.\n"
+	    "A flag wins over the file, the file over the default.\n");
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		if (fields[i].flags & FIELD_FLAGONLY)
+			continue;
+		if (!group || strcmp(group, fields[i].group)) {
+			if (group)
+				buf_adds(out, ".El\n");
+			group = fields[i].group;
+			buf_addf(out, ".Ss %s\n", fields[i].title);
+			if (*group)
+				buf_addf(out, "These keys are in the mapping\n"
+				    ".Ic %s .\n", group);
+			buf_adds(out, ".Bl -tag -width Ds\n");
+		}
+		field(out, &c, i);
+	}
+	buf_adds(out, ".El\n.Sh SEE ALSO\n.Xr accel 1\n");
+	config_clear(&c);
+	return buf_failed(out) ? -1 : 0;
+}
