@@ -59,6 +59,17 @@ is "metrics are of exactly the samples, in order" \
 run 3 mismatch && finish
 has "another shape is named" "$(cat "$work/out.0")" \
 	"rank 0 and rank 2 differ: rank 0 has w1 (unit w1, type 0, shape 1000)"
+if [ -x "$top_builddir/examples/adder" ]; then
+	rank=$top_builddir/examples/adder
+	run 1 --steps 20 && finish
+	want=$(sed 's/ tokens.*//' "$work/out.0")
+	for world in 2 3; do
+		run $world --steps 20 && finish
+		is "the example learns the same with $world ranks" \
+			"$(sed 's/ tokens.*//' "$work/out.0")" "$want"
+	done
+	rank=$top_builddir/tests/train/rank
+fi
 for victim in 0 1 2; do
 	for signal in KILL STOP; do
 		rm -f "$work"/out.*
