@@ -9,6 +9,6 @@ for file in "$top_srcdir"/templates/*.yaml; do
 	n=$(sed -n 's/^num_processes: //p' "$file")
 	out=$("$top_builddir/accel" launch --config_file "$file" --print "$work/train.py" 2>&1)
 	is "$name launches" $? 0
-	is "$name has $n ranks" "$(printf '%s\n' "$out" | grep -c '[^_A-Z]RANK=[0-9]')" "$n"
+	is "$name has $n ranks" "$(printf '%s\n' "$out" | grep -c '^rank [0-9]* on ')" "$n"
 done
 done_testing
