@@ -7,3 +7,9 @@ TESTS += %D%/man.t
 dist_check_SCRIPTS += %D%/launch.t
 TESTS += %D%/launch.t
 EXTRA_DIST += %D%/mpi-sum.c
+
+check_PROGRAMS += tests/unit/yamltext
+tests_unit_yamltext_SOURCES = tests/unit/yamltext.c
+tests_unit_yamltext_LDADD = runtime/config/libconfig.la
+dist_check_SCRIPTS += %D%/pyyaml.t
+TESTS += %D%/pyyaml.t
