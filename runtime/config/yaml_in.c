@@ -275,6 +275,8 @@ static void
 render(struct reader *r, struct buf *out, const yaml_node_t *node, int depth)
 {
 	if (depth > 60)			/* an alias to what is around it */
+		out->failed = true;
+	if (buf_failed(out))
 		return;
 	if (node->type == YAML_SCALAR_NODE) {
 		bool	plain = node->data.scalar.style ==
@@ -327,10 +329,14 @@ keep(struct reader *r, const char *group, const char *key,
 		if (!strcmp(c->extra[i].group, group) &&
 		    !strcmp(c->extra[i].key, key))
 			e = &c->extra[i];
+	text.max = 1 << 20;
 	render(r, &text, node, 0);
 	ready = buf_detach(&text);
-	if (!ready)
-		return err_nomem(r->err);
+	if (!ready) {
+		buf_clear(&text);
+		err_set(r->err, "%s is too large, or refers to itself", key);
+		return fail_at(r, node);
+	}
 	if (e) {			/* the last of two wins */
 		free(e->text);
 		e->text = ready;
