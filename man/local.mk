@@ -6,3 +6,4 @@ dist_man_MANS += %D%/accel.yaml.5
 .PHONY: update-man
 update-man: runtime/config/mkpage
 	$(AM_V_GEN)runtime/config/mkpage >$(srcdir)/man/accel.yaml.5
+dist_man_MANS += %D%/libaccel.3

@@ -13,3 +13,5 @@ tests_unit_yamltext_SOURCES = tests/unit/yamltext.c
 tests_unit_yamltext_LDADD = runtime/config/libconfig.la
 dist_check_SCRIPTS += %D%/pyyaml.t
 TESTS += %D%/pyyaml.t
+dist_check_SCRIPTS += %D%/tree.t %D%/corpus.t
+TESTS += %D%/tree.t %D%/corpus.t

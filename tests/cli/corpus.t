@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Accelerate's own configuration files, where they are beside the project.
+. "${top_srcdir:-.}/tests/tap.sh"
+corpus=${ACCEL_SHARED:-$top_srcdir/../shared}/corpus/accelerate
+
+[ -d "$corpus" ] || {
+	skip "no Accelerate files at $corpus"
+	done_testing
+}
+echo 'print("hello")' >"$work/train.py"
+for file in "$corpus"/*.yaml "$corpus"/*.yml; do
+	name=$(basename "$file")
+	"$top_builddir/accel" launch --config_file "$file" --num_processes 2 \
+	    --num_machines 1 --print "$work/train.py" >"$work/out" 2>"$work/err"
+	status=$?
+	case $name in
+	*invalid_keys*)
+		is "$name is refused" $status 1
+		has "$name: the line is named" "$(cat "$work/err")" "$name:"
+		;;
+	*sagemaker*)
+		is "$name is refused: SageMaker is not this machine" $status 1
+		;;
+	*)
+		tap_line $status "$name is read and launches"
+		[ $status -eq 0 ] || sed 's/^/# /' "$work/err"
+		;;
+	esac
+done
+done_testing
