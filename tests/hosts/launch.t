@@ -96,6 +96,7 @@ fresh
 	"$work/ranks" stay >"$work/out" 2>"$work/said" </dev/null &
 held=$!
 ok "ranks run" await 30 test -s "$work/ranks/3.argv"
+has "and are seen to" "$(ranks 3)" "sleep 300"
 kill -9 "$held"
 wait "$held" 2>/dev/null
 ok "a killed launcher leaves nothing on any host" await 30 no_ranks
@@ -121,12 +122,24 @@ has "are told all at once" "$said" "$host1"
 has "with the last" "$said" "$host3"
 is "and nothing started" "$(ls "$work/ranks")" ""
 
-# MPI.
+# MPI.  MPICH's MPI_Finalize hangs over UCX's TCP in some 5 % of runs on two
+# hosts, under its own mpiexec as well (measured: 1 of 25): try again then.
 if [ -x "$top_builddir/tests/hosts/mpi-sum" ]; then
-	launch --cpu --hosts "$host1:1,$host2:1" --num_processes 2 \
-		--no_python "$top_builddir/tests/hosts/mpi-sum"
+	for try in 1 2 3 4; do
+		timeout 10 "$top_builddir/accel" launch \
+			--ssh_config "$ssh_config" --cpu \
+			--hosts "$host1:1,$host2:1" --num_processes 2 \
+			--no_python "$top_builddir/tests/hosts/mpi-sum" \
+			>"$work/out" 2>"$work/said" </dev/null
+		status=$?
+		[ "$status" -eq 124 ] || break
+		echo "# try $try: MPI_Finalize hangs"
+		await 20 no_ranks
+	done
 	is "an MPICH program ends well" "$status" 0
-	has "its sum is over both hosts" "$out" "sum 3 of 2"
+	is "its sum is over both hosts" "$(sort "$work/out")" \
+		"$host1:0 sum 3 of 2
+$host2:1 sum 3 of 2"
 else
 	skip "built without MPICH"
 fi
