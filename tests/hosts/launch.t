@@ -143,4 +143,18 @@ $host2:1 sum 3 of 2"
 else
 	skip "built without MPICH"
 fi
+
+# libaccel: three hosts learn what one process does.
+if [ -e "$top_builddir/.libs/libaccel-mpi.so" ]; then
+	one=$(RANK=0 WORLD_SIZE=1 "$top_builddir/tests/train/rank" train)
+	launch --cpu --hosts "$host1:1,$host2:1,$host3:1" --num_processes 3 \
+		--no_python "$top_builddir/tests/train/rank" train
+	is "a libaccel program ends well" "$status" 0
+	is "with one process's parameters on every host" "$(sort "$work/out")" \
+		"$host1:0 $one
+$host2:1 $one
+$host3:2 $one"
+else
+	skip "built without MPICH"
+fi
 done_testing
