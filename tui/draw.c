@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <wchar.h>
 
 #include "tui/form.h"
@@ -164,6 +165,7 @@ draw_file(const struct screen *s, struct area a)
 static void
 name_of(enum field_id id, char *name, size_t room)
 {
+	static const char *const capitals[] = { "GPU", "CPU", "IP" };
 	const char *key = fields[id].key;
 
 	if (!strncmp(key, "fsdp_", 5))
@@ -172,11 +174,13 @@ name_of(enum field_id id, char *name, size_t room)
 	for (char *p = name; *p; p++) {
 		bool head = p == name || p[-1] == ' ';
 
-		for (size_t i = 0; head && i < 3; i++)
-			if (!strncmp(p, "gpucpuip" + 3 * i, i < 2 ? 3 : 2) &&
-			    (p[i < 2 ? 3 : 2] == '_' || !p[i < 2 ? 3 : 2]))
-				for (int k = 0; k < (i < 2 ? 3 : 2); k++)
-					p[k] = (char)(p[k] - 'a' + 'A');
+		for (size_t i = 0; head && i < 3; i++) {
+			size_t n = strlen(capitals[i]);
+
+			if (!strncasecmp(p, capitals[i], n) &&
+			    (p[n] == '_' || !p[n]))
+				memcpy(p, capitals[i], n);
+		}
 		if (*p == '_')
 			*p = ' ';
 	}

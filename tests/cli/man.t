@@ -8,7 +8,7 @@ ok "make update-man would change nothing" \
 	diff -u "$top_srcdir/man/accel.yaml.5" "$work/page"
 if command -v mandoc >/dev/null; then
 	ok "mandoc has nothing to warn of" \
-		mandoc -T lint -W warning "$work/page"
+		sh -c 'mandoc -T lint -W warning <"$1"' _ "$work/page"
 else
 	skip "no mandoc here"
 fi
