@@ -209,7 +209,7 @@ settle(struct order *o, struct err *err)
 	bool		 several = c->main.num_processes > 1 ||
 	    o->hosts.count > 1 || (o->hosts.count && o->hosts.host[0].slots > 1);
 
-	if (c->origin[FIELD_main_distributed_type] >= ORIGIN_FILE || !several)
+	if (!several || c->main.distributed_type != dist_NO)
 		return 0;
 	if (c->main.use_cpu || (access("/dev/nvidiactl", F_OK) < 0 &&
 	    access("/dev/kfd", F_OK) < 0)) {
@@ -387,6 +387,8 @@ cli_launch(int argc, char **argv)
 
 	(void)argc;
 	config_init(&o.config);
+	/* Left by a torchrun around us; a rank would wait for its store. */
+	unsetenv("TORCHELASTIC_USE_AGENT_STORE");
 	if (read_flags(&o, argv, &err) < 0) {
 		code = EXIT_USAGE;
 		err_print("accel launch", &err);

@@ -206,8 +206,24 @@ read_signals(struct agent *a)
 		if (info.ssi_signo == SIGCHLD)
 			reap(a);
 		else
-			stop(a, KILL_MS);
+			stop(a, a->grace_ms);
 	}
+}
+
+static void
+pass_signal(struct agent *a, int sig)
+{
+	size_t frame;
+
+	signal_ranks(a, sig);
+	if (sig == SIGCONT)
+		a->paused = false;
+	if (sig != SIGSTOP)
+		return;
+	a->paused = true;
+	frame = wire_begin(&a->out, WIRE_SIGNAL);
+	wire_put(&a->out, (uint32_t)sig);
+	wire_end(&a->out, frame);
 }
 
 static void
@@ -219,7 +235,7 @@ obey(struct agent *a, struct wire_frame *frame)
 	case WIRE_PROBE:	agent_probe(a, frame); break;
 	case WIRE_START:	agent_start(a, frame); break;
 	case WIRE_PMI:		answer_pmi(a, frame); break;
-	case WIRE_SIGNAL:	signal_ranks(a, (int)wire_get(frame)); break;
+	case WIRE_SIGNAL:	pass_signal(a, (int)wire_get(frame)); break;
 	case WIRE_STOP:		stop(a, wire_get(frame)); break;
 	default:		break;
 	}
@@ -297,13 +313,13 @@ turn(struct agent *a)
 		wire_end(&a->out, wire_begin(&a->out, WIRE_BEAT));
 		a->said = now;
 	}
-	if (now - a->heard > WIRE_SILENCE_MS)
+	if (now - a->heard > WIRE_SILENCE_MS && !a->paused)
 		a->linked = false;
 	if (a->linked && (wire_flush(LINK_OUT, &a->out) < 0 || buf_failed(&a->out)))
 		a->linked = false;
 	if (!a->linked) {
 		buf_clear(&a->out);	/* nobody reads it */
-		stop(a, a->started ? KILL_MS : 0);
+		stop(a, a->rank_count ? a->grace_ms : 0);
 	}
 	if (a->stopping && wire_now_ms() >= a->kill_at) {
 		signal_ranks(a, SIGKILL);

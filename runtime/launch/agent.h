@@ -29,14 +29,18 @@ struct agent {
 	struct buf		 in, out;
 	struct agent_rank	*rank;
 	size_t			 rank_count;
+	uint32_t		 orders, ordered;	/* ranks to come, come */
 	int			 held;		/* the port of rank 0, or -1 */
 	int			 signals;	/* signalfd */
-	bool			 started, stopping, linked;
+	bool			 started;	/* all ranks were */
+	bool			 stopping, linked;
+	bool			 paused;	/* with the launcher, by ^Z */
+	int64_t			 grace_ms;
 	int64_t			 kill_at;	/* while stopping */
 	int64_t			 heard, said;
 };
 
-/* agent_start.c: forks the ranks of a START frame. */
+/* agent_start.c: forks the rank of a START frame. */
 void agent_start(struct agent *a, struct wire_frame *frame);
 
 /* agent_check.c: CHECK, HOLD and PROBE; each answers. */

@@ -71,7 +71,7 @@ become(const struct order *order, int out, int err, int pmi, int report,
 {
 	sigset_t	none;
 	char		reason[512];
-	int		null = open("/dev/null", O_RDONLY);
+	int		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L);
@@ -167,22 +167,25 @@ void
 agent_start(struct agent *a, struct wire_frame *frame)
 {
 	struct order	order;
-	uint32_t	count;
+	uint32_t	grace = wire_get(frame), count = wire_get(frame);
 
-	wire_get(frame);		/* the grace comes again with STOP */
-	count = wire_get(frame);
-	a->started = true;
-	if (frame->bad || count > 65536 ||
-	    !(a->rank = calloc(count ? count : 1, sizeof *a->rank)))
-		return;
+	if (frame->bad || count == 0 || count > 65536 ||
+	    (a->orders && count != a->orders) || a->started ||
+	    (!a->rank && !(a->rank = calloc(count, sizeof *a->rank))))
+		goto nonsense;
+	a->grace_ms = grace;
+	a->orders = count;
 	if (a->held >= 0) {		/* rank 0 binds it in a moment */
 		close(a->held);
 		a->held = -1;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (order_read(frame, &order) < 0)
-			return;
+	if (order_read(frame, &order) < 0)
+		goto nonsense;
+	if (!a->stopping)
 		start_one(a, &order);
-		order_clear(&order);
-	}
+	order_clear(&order);
+	a->started = ++a->ordered == a->orders;
+	return;
+nonsense:
+	a->linked = false;	/* the launcher then names this host */
 }

@@ -108,8 +108,11 @@ output_flush(struct output *o, bool wait)
 			size_t		n = from->len - sent;
 			ssize_t		k;
 
-			if (poll(&p, 1, wait ? 10000 : 0) <= 0 &&
-			    (errno != EINTR || !wait))
+			int ready = poll(&p, 1, wait ? -1 : 0);
+
+			if (ready < 0 && errno == EINTR && wait)
+				continue;
+			if (ready <= 0)
 				break;
 			k = write(s + 1, from->data + sent, n < AT_ONCE ? n : AT_ONCE);
 			if (k < 0 && (errno == EINTR || errno == EAGAIN))

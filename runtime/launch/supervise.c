@@ -40,6 +40,7 @@ struct peer {			/* a host */
 	struct err		 problem;
 	char			 address[128];
 	bool			 greeted, checked, probed, done, closed;
+	bool			 paused;
 	int64_t			 heard, said;
 };
 
@@ -61,7 +62,7 @@ struct run {
 	pid_t				*pid;	/* of each rank */
 	bool				*ended;
 	enum step			 step;
-	bool				 held, problems, stopping;
+	bool				 held, problems, stopping, pausing;
 	char				 address[128];
 	uint32_t			 port;
 	int				 signals, caught;
@@ -145,19 +146,20 @@ say_start(struct run *run, size_t host)
 {
 	const struct plan	*plan = run->plan;
 	struct buf		*out = &run->peer[host].out;
-	size_t			 frame = wire_begin(out, WIRE_START);
 	char			 port[32];
 
 	snprintf(port, sizeof port, "MASTER_PORT=%u", (unsigned)run->port);
-	wire_put(out, (uint32_t)(run->options->grace_s * 1000));
-	wire_put(out, (uint32_t)plan->hosts.host[host].slots);
 	for (size_t i = 0; i < plan->world; i++) {
 		const struct plan_rank	*r = &plan->rank[i];
 		uint32_t		 more = plan->world > 1 ? 2 : 0;
 		char			 address[160];
+		size_t			 frame;
 
 		if (r->host != host)
 			continue;
+		frame = wire_begin(out, WIRE_START);
+		wire_put(out, (uint32_t)(run->options->grace_s * 1000));
+		wire_put(out, (uint32_t)plan->hosts.host[host].slots);
 		wire_put(out, (uint32_t)i);
 		wire_put_text(out, plan->folder);
 		wire_put(out, (uint32_t)r->argv.count);
@@ -172,8 +174,8 @@ say_start(struct run *run, size_t host)
 		}
 		for (size_t k = 0; k < r->env.count; k++)
 			wire_put_text(out, r->env.item[k]);
+		wire_end(out, frame);
 	}
-	wire_end(out, frame);
 }
 
 /* Our own address as the host at "other" sees it. */
@@ -199,22 +201,44 @@ own_address(const char *other, char *out, size_t room)
 	freeaddrinfo(to);
 }
 
+/* The number of a name.  Agents get numbers alone: a name may mean another
+ * address on each host, and a static program has no resolver. */
+static void
+resolve_address(struct run *run, const char *name)
+{
+	struct addrinfo		 hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo		*to;
+	char			 text[300];
+	int			 error = getaddrinfo(name, NULL, &hints, &to);
+
+	if (!error) {
+		error = getnameinfo(to->ai_addr, to->ai_addrlen, run->address,
+		    sizeof run->address, NULL, 0, NI_NUMERICHOST);
+		freeaddrinfo(to);
+	}
+	if (!error)
+		return;
+	snprintf(text, sizeof text, "--main_process_ip %.200s: %s", name,
+	    gai_strerror(error));
+	problem(run, 0, text, "give the number of an address of rank 0's host");
+}
+
 static void
 choose_address(struct run *run)
 {
 	const struct plan *plan = run->plan;
 
-	if (plan->address && strlen(plan->address) < sizeof run->address)
-		memcpy(run->address, plan->address, strlen(plan->address) + 1);
+	if (plan->address)
+		resolve_address(run, plan->address);
 	else if (hosts(run) == 1)
 		snprintf(run->address, sizeof run->address, "127.0.0.1");
-	else if (run->peer[0].address[0])
+	else if (!host_is_local(&plan->hosts.host[0]))
 		snprintf(run->address, sizeof run->address, "%s",
 		    run->peer[0].address);
 	else
 		own_address(run->peer[1].address, run->address,
 		    sizeof run->address);
-	if (!run->address[0])
+	if (!run->address[0] && !run->problems)
 		problem(run, 0, "no address of this host is known to the others",
 		    "give it: --main_process_ip ADDRESS");
 }
@@ -231,14 +255,17 @@ advance(struct run *run)
 		for (size_t h = 0; h < hosts(run); h++)
 			if (!run->peer[h].greeted || !run->peer[h].checked)
 				return;
-		choose_address(run);
-		if (run->problems)
-			return;
-		frame = wire_begin(&run->peer[0].out, WIRE_HOLD);
-		wire_put_text(&run->peer[0].out, run->address);
-		wire_put(&run->peer[0].out, (uint32_t)run->plan->port);
-		wire_end(&run->peer[0].out, frame);
 		run->step = HOLD;
+		run->held = run->plan->world == 1;	/* nobody to meet */
+		if (!run->held) {
+			choose_address(run);
+			if (run->problems)
+				return;
+			frame = wire_begin(&run->peer[0].out, WIRE_HOLD);
+			wire_put_text(&run->peer[0].out, run->address);
+			wire_put(&run->peer[0].out, (uint32_t)run->plan->port);
+			wire_end(&run->peer[0].out, frame);
+		}
 	}
 	if (run->step == HOLD && run->held) {
 		for (size_t h = 1; h < hosts(run); h++) {
@@ -391,6 +418,9 @@ hear(struct run *run, size_t host, struct wire_frame *frame)
 	case WIRE_DONE:
 		run->peer[host].done = true;
 		break;
+	case WIRE_SIGNAL:
+		run->peer[host].paused = true;
+		break;
 	default:
 		break;
 	}
@@ -436,6 +466,39 @@ read_peer(struct run *run, size_t host)
 		lose(run, host, NULL);
 }
 
+/* ^Z: the ranks stop, we stop, and all go on with us.  SIGSTOP, as SIGTSTP does
+ * nothing to ranks, which no shell looks after.  We wait until every agent has
+ * said that it knows: a silent launcher would be taken for a dead one. */
+static void
+pause_begin(struct run *run)
+{
+	say_number(run, WIRE_SIGNAL, SIGSTOP);
+	for (size_t h = 0; h < hosts(run); h++)
+		run->peer[h].paused = false;
+	run->pausing = true;
+}
+
+static void
+pause_if_all_are(struct run *run)
+{
+	int64_t now;
+
+	for (size_t h = 0; h < hosts(run); h++)
+		if (!run->peer[h].paused && !run->peer[h].closed &&
+		    !run->peer[h].done)
+			return;
+	run->pausing = false;
+	now = wire_now_ms();
+	raise(SIGSTOP);
+	say_number(run, WIRE_SIGNAL, SIGCONT);
+	now = wire_now_ms() - now;	/* nobody owes us these moments */
+	for (size_t h = 0; h < hosts(run); h++)
+		run->peer[h].heard += now;
+	run->began += now;
+	run->stop_at += run->stop_at ? now : 0;
+	run->give_up_at += now;
+}
+
 static void
 read_signals(struct run *run)
 {
@@ -444,7 +507,9 @@ read_signals(struct run *run)
 	while (read(run->signals, &info, sizeof info) == (ssize_t)sizeof info) {
 		int sig = (int)info.ssi_signo;
 
-		if (sig == SIGUSR1 || sig == SIGUSR2) {
+		if (sig == SIGTSTP) {
+			pause_begin(run);
+		} else if (sig == SIGUSR1 || sig == SIGUSR2) {
 			say_number(run, WIRE_SIGNAL, (uint32_t)sig);
 		} else if (run->caught || run->step < RUN) {
 			run->caught = sig;	/* the second time, or too early */
@@ -544,6 +609,8 @@ turn(struct run *run, struct pollfd *fds)
 			    &peer->out);
 	}
 	output_flush(&run->output, false);
+	if (run->pausing)
+		pause_if_all_are(run);
 }
 
 static void
@@ -660,6 +727,7 @@ open_peers(struct run *run)
 
 		peer->transport = host_is_local(host) ? &transport_exec :
 		    &transport_ssh;
+		peer->out.max = (size_t)1 << 30;
 		peer->heard = peer->said = wire_now_ms();
 		if (peer->transport->open(run->options->transport, host->name,
 		    &peer->link, &peer->problem) < 0) {
@@ -677,6 +745,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	struct pollfd	*fds = calloc(3 + plan->hosts.count, sizeof *fds);
 	sigset_t	 set, old;
 	int		 code = 0;
+	struct signalfd_siginfo info;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -685,6 +754,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	sigaddset(&set, SIGQUIT);
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	signal(SIGPIPE, SIG_IGN);
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -696,6 +766,11 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		open_peers(&run);
 		while (!over(&run))
 			turn(&run, fds);
+		/* A reader may be slow; a signal ends the wait for it, as all ranks
+		 * are gone. */
+		while (read(run.signals, &info, sizeof info) > 0)
+			;
+		sigprocmask(SIG_SETMASK, &old, NULL);
 		output_flush(&run.output, true);
 		if (run.failure.happened) {
 			report_failure(&run);

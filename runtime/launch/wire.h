@@ -28,9 +28,12 @@ enum wire_type {
 	WIRE_CHECK,	/* folder, program, script or "", PATH or "" */
 	WIRE_HOLD,	/* address, port (0: any): bind it until rank 0 starts */
 	WIRE_PROBE,	/* address, port: can you connect? */
-	WIRE_START,	/* grace ms, count, then per rank: rank, folder, argc,
-			   argv..., envc, env... (over the agent's own) */
-	WIRE_SIGNAL,	/* signal for all ranks */
+	WIRE_START,	/* one rank: grace ms, how many such frames come in all,
+			   rank, folder, argc, argv..., envc, env... (over the
+			   agent's own) */
+	WIRE_SIGNAL,	/* signal for all ranks; from SIGSTOP to SIGCONT the
+			   launcher is stopped too, and silent: the agent
+			   sends SIGSTOP back when it knows */
 	WIRE_STOP,	/* grace ms: end all ranks */
 	/* from the agent */
 	WIRE_HELLO,	/* version, host name, address on which ssh came or "" */

@@ -109,6 +109,84 @@ is "SIGTERM ends the run with 143" $? 143
 exec 3<&-
 ok "and all that belongs to it" gone "^/bin/sh ./wait.sh"
 
+# The states of all that is in the ranks' groups, as ps has them, each once.
+states() { pgrep -f "^/bin/sh ./wait.sh" | xargs ps -o stat= -p | cut -c1 | sort -u; }
+state_is() { # WANTED, within 10 s
+	for _ in $(seq 100); do
+		[ "$(states)" = "$1" ] && return 0
+		timeout 0.1 tail -f /dev/null
+	done
+	states
+	return 1
+}
+start
+kill -TSTP $launcher
+ok "^Z stops every rank" state_is T
+timeout 11 tail -f /dev/null	# longer than a silent launcher is borne
+ok "and the launcher" sh -c "ps -o stat= -p $launcher | grep -q ^T"
+kill -CONT $launcher
+ok "they go on with it" state_is S
+kill -USR1 $launcher
+read -r a <&3
+has "and are heard again, after more than the heartbeats' limit" "$a" got-usr1
+kill -TERM $launcher
+wait $launcher
+is "and end as ever" $? 143
+exec 3<&-
+
+printf '#!/bin/sh\nseq 1 60000\n' >many.sh
+chmod +x many.sh
+out=$($accel launch --cpu --num_processes 2 --no_python ./many.sh |
+	{ timeout 11 tail -f /dev/null; wc -l; })
+is "a reader that pauses loses no line" "$out" 120000
+out=$(TORCHELASTIC_USE_AGENT_STORE=True $accel launch --cpu --num_processes 2 \
+	--no_python /usr/bin/env | grep -c AGENT_STORE)
+is "a torchrun around us leaves no store to wait for" "$out" 0
+printf "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_processes: 1\n" >no.yaml
+out=$($accel launch --config_file no.yaml --cpu --num_processes 2 --no_python \
+	./ranks.sh | sort | head -1)
+is "a file without a world and --num_processes 2 are one world" "$out" \
+    "localhost:0 0/2 local 0/2 cpu=true"
+# shellcheck disable=SC2046
+timeout 60 $accel launch --cpu --num_processes 24 --no_python /bin/true \
+	$(python3 -c "print(*['x' * 100000] * 10)") 2>err
+is "24 ranks with a megabyte of arguments each" $? 0
+timeout 30 $accel launch --cpu --num_processes 2 --main_process_ip localhost \
+	--no_python /usr/bin/env >out 2>err
+ok "--main_process_ip takes a name and gives its number" \
+	grep -qE 'MASTER_ADDR=(127.0.0.1|::1)$' out
+python3 - "$accel" <<'EOF'
+import socket, subprocess, sys
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+sys.exit(subprocess.run([sys.argv[1], "launch", "--cpu", "--main_process_port",
+    str(s.getsockname()[1]), "--no_python", "true"]).returncode)
+EOF
+is "a single rank needs no port" $? 0
+here=$(ls -l /proc/self/fd </dev/null | grep -c 'null$')
+out=$($accel launch --cpu --num_processes 2 --no_python ls -l /proc/self/fd |
+	grep -c 'null$')
+is "no descriptor of ours is left in a rank, but stdin" "$out" $((2 * here))
+cat >slow.sh <<'EOF'
+#!/bin/sh
+trap 'timeout 4 tail -f /dev/null; echo saved >saved.$RANK; exit' TERM
+echo ready
+while :; do tail -f /dev/null & wait; done
+EOF
+chmod +x slow.sh
+$accel launch --grace 20 --cpu --num_processes 2 --no_python ./slow.sh >told 2>err &
+launcher=$!
+exec 3<told
+read -r _ <&3
+read -r _ <&3
+kill -KILL $launcher
+wait $launcher 2>/dev/null
+exec 3<&-
+ok "a dead launcher's ranks end" gone "^/bin/sh ./slow.sh"
+is "after their own grace, longer than 3 s here" "$(cat saved.0 saved.1 2>&1)" "saved
+saved"
+
 out=$($accel launch --cpu --num_processes 2 --print --no_python ./fail.sh 3)
 is "--print succeeds" $? 0
 has "--print shows each rank's environment" "$out" "  RANK=1"
