@@ -118,6 +118,7 @@ output_flush(struct output *o, bool wait)
 			if (k < 0 && (errno == EINTR || errno == EAGAIN))
 				continue;
 			if (k < 0) {		/* nobody reads: let it go */
+				o->broken |= s == 0 && errno == EPIPE;
 				sent = from->len;
 				break;
 			}

@@ -27,6 +27,7 @@ struct output {
 	size_t			 count;
 	struct buf		 pending[2];	/* for stdout and stderr */
 	bool			 prefix, colour;
+	bool			 broken;	/* nobody reads stdout any more */
 };
 
 int  output_init(struct output *o, size_t ranks, bool colour);

@@ -609,6 +609,11 @@ turn(struct run *run, struct pollfd *fds)
 			    &peer->out);
 	}
 	output_flush(&run->output, false);
+	/* As the program alone would end in "program | head". */
+	if (run->output.broken && !run->caught && !run->stopping) {
+		run->caught = SIGPIPE;
+		stop_all(run, run->options->grace_s);
+	}
 	if (run->pausing)
 		pause_if_all_are(run);
 }
