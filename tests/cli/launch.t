@@ -76,8 +76,8 @@ ok "ranks that ignore SIGTERM are gone" gone "^/bin/sh ./fail.sh"
 cat >wait.sh <<'EOF'
 #!/bin/sh
 setsid tail -f "$0" >/dev/null &
-echo ready
 trap 'echo got-usr1' USR1
+echo ready
 while :; do wait; done
 EOF
 chmod +x wait.sh
