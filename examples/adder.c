@@ -191,8 +191,10 @@ forward(void)
 		mul(c->mix, &p[OUT], c->x2, 1);
 		norm(c->x2, &p[LN2], c->n2, c->r2);
 		mul(c->n2, &p[UP], c->up, 0);
+		/* ReLU squared: with a kink at 0, a rounding error that carries
+		 * a value over it would show in the parameters. */
 		for (int i = 0; i < nrow * F; i++)
-			c->up[i] = c->up[i] > 0 ? c->up[i] : 0;
+			c->up[i] = c->up[i] > 0 ? c->up[i] * c->up[i] : 0;
 		memcpy(next, c->x2, (size_t)nrow * D * sizeof(float));
 		mul(c->up, &p[DOWN], next, 1);
 	}
@@ -231,7 +233,7 @@ backward(void *user)
 
 		mul_back(c->up, &p[DOWN], dx, dbig);
 		for (int i = 0; i < nrow * F; i++)
-			dbig[i] = c->up[i] > 0 ? dbig[i] : 0;
+			dbig[i] *= 2 * sqrtf(c->up[i]);
 		mul_back(c->n2, &p[UP], dbig, dn);
 		norm_back(c->x2, &p[LN2], c->r2, dn, dx);
 		mul_back(c->mix, &p[OUT], dx, dmix);

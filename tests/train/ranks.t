@@ -61,12 +61,30 @@ has "another shape is named" "$(cat "$work/out.0")" \
 	"rank 0 and rank 2 differ: rank 0 has w1 (unit w1, type 0, shape 1000)"
 if [ -x "$top_builddir/examples/adder" ]; then
 	rank=$top_builddir/examples/adder
-	run 1 --steps 20 && finish
+	cat >"$work/near.py" <<'EOF'
+import array, sys
+def read(path):
+    values = array.array("f")
+    with open(path, "rb") as file:
+        values.frombytes(file.read())
+    return values
+start, one, other = map(read, sys.argv[1:4])
+assert len(start) == len(one) == len(other) > 1000
+update = sum((a - b) ** 2 for a, b in zip(one, start)) ** .5
+apart = sum((a - b) ** 2 for a, b in zip(one, other)) ** .5
+print("# rms(difference) / rms(update) = %.1e" % (apart / update))
+sys.exit(not apart / update < 1e-4)
+EOF
+	run 1 --steps 1 --save-params "$work/params.0" && finish
+	run 1 --steps 20 --save-params "$work/params.1" && finish
 	want=$(sed 's/ tokens.*//' "$work/out.0")
 	for world in 2 3; do
-		run $world --steps 20 && finish
+		run $world --steps 20 --save-params "$work/params.$world" && finish
 		is "the example learns the same with $world ranks" \
 			"$(sed 's/ tokens.*//' "$work/out.0")" "$want"
+		ok "and ends with the same parameters, within rounding" python3 \
+			"$work/near.py" "$work/params.0" "$work/params.1" \
+			"$work/params.$world"
 	done
 	rank=$top_builddir/tests/train/rank
 fi
