@@ -3,21 +3,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "probes/probe.h"
 #include "runtime/base/buf.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/banned.h"
-
-static long
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000L + t.tv_nsec / 1000000L;
-}
 
 /* Waits for the child, no longer than until "end".  A process that hangs in a
  * driver does not even die of SIGKILL: it is left behind. */
@@ -29,7 +20,7 @@ reap(pid_t child, long end)
 
 	while (!(got = waitpid(child, &status, WNOHANG)) ||
 	    (got < 0 && errno == EINTR)) {
-		if (now_ms() >= end)
+		if (clock_ms() >= end)
 			return -1;
 		poll(NULL, 0, 2);
 	}
@@ -40,12 +31,12 @@ reap(pid_t child, long end)
 int
 probe_collect(pid_t child, int fd, int ms, struct buf *out)
 {
-	long end = now_ms() + ms, left;
+	long end = clock_ms() + ms, left;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char bytes[4096];
 	ssize_t n = 1;
 
-	while (n > 0 && (left = end - now_ms()) > 0) {
+	while (n > 0 && (left = end - clock_ms()) > 0) {
 		int ready = poll(&p, 1, (int)left);
 
 		if (ready < 0 && errno == EINTR)
@@ -61,6 +52,6 @@ probe_collect(pid_t child, int fd, int ms, struct buf *out)
 		return buf_failed(out) ? -1 : 0;
 	kill(-child, SIGKILL);
 	kill(child, SIGKILL);
-	reap(child, now_ms() + 200);
+	reap(child, clock_ms() + 200);
 	return -1;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/base/buf.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/err.h"
 #include "runtime/device/ctl_server.h"
 #include "runtime/device/wire.h"
@@ -152,7 +153,7 @@ run(void *arg)
 {
 	struct ctl *c = arg;
 	struct buf line = BUF_INIT;
-	double last = 0, seen = wire_now(), now;
+	double last = 0, seen = clock_s(), now;
 	const char *data;
 	int kind, rc;
 	size_t n;
@@ -176,7 +177,7 @@ run(void *arg)
 		}
 		if (fds[1].revents != 0)
 			(void)!read(c->wake[0], &byte, 1);
-		now = wire_now();
+		now = clock_s();
 		while ((rc = wire_peek(&c->wire, &kind, &data, &n)) == 1) {
 			heard(c, kind, data, n);
 			wire_drop(&c->wire);
@@ -268,7 +269,7 @@ static int
 connect_to(struct ctl *c, struct err *err)
 {
 	struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *list;
-	double end = wire_now() + c->config.start_limit;
+	double end = clock_s() + c->config.start_limit;
 	char port[16];
 	int rc, flags;
 
@@ -278,7 +279,7 @@ connect_to(struct ctl *c, struct err *err)
 		err_set(err, "MASTER_ADDR %s: %s", c->addr, gai_strerror(rc));
 		return err_hint(err, "give rank 0's numeric address");
 	}
-	while ((rc = connect_once(c, list)) != 0 && wire_now() < end)
+	while ((rc = connect_once(c, list)) != 0 && clock_s() < end)
 		(void)poll(NULL, 0, 50);
 	freeaddrinfo(list);
 	if (rc != 0) {

@@ -14,8 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/err.h"
 #include "runtime/device/ctl.h"
+#include "runtime/device/pmi.h"
 #include "runtime/device/wire.h"
 
 #include "runtime/base/banned.h"
@@ -29,7 +31,7 @@ struct pair {
 
 struct peer {
 	struct wire	 wire;
-	bool		 here, left, waiting, in_barrier, in_pmi;
+	bool		 here, left, in_barrier;
 	double		 seen;
 	char		*want;		/* key of a "get" not there yet */
 	char		 host[64];
@@ -48,7 +50,7 @@ struct ctl_server {
 	size_t		 npair;
 	int		 dead;		/* first rank that died, or -1 */
 	char		 why[300];
-	char		 kvsname[64];
+	struct pmi	*pmi;
 	double		 start, last_beat;
 };
 
@@ -149,79 +151,12 @@ put(struct ctl_server *s, const char *key, const char *value, size_t n)
 	return 0;
 }
 
-/* The word behind "name=" in a PMI line; "value" runs to the end of line. */
 static void
-pmi_word(const char *line, const char *name, char *out, size_t room)
+answer_pmi(void *user, size_t rank, const char *line, size_t n)
 {
-	size_t len = strlen(name), n;
-	const char *p = line;
+	struct ctl_server *s = user;
 
-	out[0] = '\0';
-	for (; (p = strstr(p, name)) != NULL; p += len)
-		if ((p == line || p[-1] == ' ') && p[len] == '=')
-			break;
-	if (p == NULL)
-		return;
-	p += len + 1;
-	n = strcspn(p, strcmp(name, "value") == 0 ? "\n" : " \n");
-	if (n >= room)
-		n = room - 1;
-	memcpy(out, p, n);
-	out[n] = '\0';
-}
-
-static void
-pmi(struct ctl_server *s, struct peer *from, const char *line)
-{
-	char cmd[64], word[256], key[300], value[2048], out[2400];
-	int came = 0;
-
-	out[0] = '\0';
-	pmi_word(line, "cmd", cmd, sizeof(cmd));
-	pmi_word(line, "key", word, sizeof(word));
-	snprintf(key, sizeof(key), "pmi/%s", word);
-	if (strcmp(cmd, "init") == 0) {
-		snprintf(out, sizeof(out), "cmd=response_to_init "
-		    "pmi_version=1 pmi_subversion=1 rc=0\n");
-	} else if (strcmp(cmd, "get_maxes") == 0) {
-		snprintf(out, sizeof(out), "cmd=maxes kvsname_max=256 "
-		    "keylen_max=64 vallen_max=1024\n");
-	} else if (strcmp(cmd, "get_appnum") == 0) {
-		snprintf(out, sizeof(out), "cmd=appnum appnum=0\n");
-	} else if (strcmp(cmd, "get_universe_size") == 0) {
-		snprintf(out, sizeof(out), "cmd=universe_size size=%d\n",
-		    s->n);
-	} else if (strcmp(cmd, "get_my_kvsname") == 0) {
-		snprintf(out, sizeof(out), "cmd=my_kvsname kvsname=%s\n",
-		    s->kvsname);
-	} else if (strcmp(cmd, "put") == 0) {
-		pmi_word(line, "value", value, sizeof(value));
-		snprintf(out, sizeof(out), "cmd=put_result rc=%d msg=%s\n",
-		    put(s, key, value, strlen(value)), "success");
-	} else if (strcmp(cmd, "get") == 0) {
-		const struct pair *pair = find(s, key);
-
-		if (pair != NULL)
-			snprintf(out, sizeof(out), "cmd=get_result rc=0 "
-			    "msg=success value=%s\n", pair->value);
-		else
-			snprintf(out, sizeof(out), "cmd=get_result rc=-1 "
-			    "msg=key_not_found value=unknown\n");
-	} else if (strcmp(cmd, "finalize") == 0) {
-		snprintf(out, sizeof(out), "cmd=finalize_ack\n");
-	} else if (strcmp(cmd, "barrier_in") == 0) {
-		from->in_pmi = true;
-		for (int i = 0; i < s->n; i++)
-			came += s->peer[i].in_pmi;
-		if (came == s->n)
-			for (int i = 0; i < s->n; i++) {
-				s->peer[i].in_pmi = false;
-				answer(&s->peer[i], WIRE_PMI,
-				    "cmd=barrier_out\n", 16);
-			}
-	}
-	if (out[0] != '\0')
-		answer(from, WIRE_PMI, out, strlen(out));
+	answer(&s->peer[rank], WIRE_PMI, line, n);
 }
 
 static void
@@ -271,7 +206,8 @@ frame(struct ctl_server *s, int rank, int kind, const char *data, size_t n)
 			}
 		break;
 	case WIRE_PMI:
-		pmi(s, p, text);
+		/* An abort never comes here: its rank's relay sees to it. */
+		(void)pmi_line(s->pmi, (size_t)rank, data, n);
 		break;
 	default:
 		break;
@@ -318,7 +254,7 @@ hello(struct ctl_server *s, struct wire *w, const char *data, size_t n)
 	p->wire = *w;
 	*w = (struct wire)WIRE_INIT;
 	p->here = true;
-	p->seen = wire_now();
+	p->seen = clock_s();
 	if (s->dead >= 0)
 		tell_dead(s, p);
 	if (++s->here == s->n)
@@ -329,7 +265,7 @@ hello(struct ctl_server *s, struct wire *w, const char *data, size_t n)
 static void
 newcomers(struct ctl_server *s, bool more)
 {
-	double now = wire_now();
+	double now = clock_s();
 	const char *data;
 	int kind, rc;
 	size_t n;
@@ -366,7 +302,7 @@ listen_to(struct ctl_server *s, int rank)
 
 	gone = wire_fill(&p->wire);
 	if (gone == 0)
-		p->seen = wire_now();
+		p->seen = clock_s();
 	while (p->wire.fd >= 0 &&
 	    (rc = wire_peek(&p->wire, &kind, &data, &n)) != 0) {
 		if (rc < 0) {
@@ -389,7 +325,7 @@ static void
 watch_clock(struct ctl_server *s)
 {
 	const struct ctl_config *c = s->config;
-	double now = wire_now();
+	double now = clock_s();
 	char what[80];
 
 	for (int i = 0; i < s->n; i++) {
@@ -525,6 +461,7 @@ server_free(struct ctl_server *s)
 	}
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
+	pmi_free(s->pmi);
 	free(s->pair);
 	free(s->peer);
 	free(s);
@@ -535,21 +472,23 @@ ctl_server_start(struct ctl_server **out, const struct ctl_config *config,
     struct err *err)
 {
 	struct ctl_server *s = calloc(1, sizeof(*s));
+	char kvsname[64];
 
 	if (s == NULL)
 		return err_nomem(err);
 	s->config = config;
 	s->n = config->world;
 	s->listen_fd = s->dead = -1;
-	s->start = wire_now();
+	s->start = clock_s();
 	/* MPICH names its shared memory after this: unique on the host. */
-	snprintf(s->kvsname, sizeof(s->kvsname), "accel_%ld_%d_%llx",
+	snprintf(kvsname, sizeof(kvsname), "accel_%ld_%d_%llx",
 	    (long)getpid(), config->port,
 	    (unsigned long long)(s->start * 1e6));
 	for (int i = 0; i < NEW_MAX; i++)
 		s->fresh[i] = (struct wire)WIRE_INIT;
+	s->pmi = pmi_new((size_t)s->n, kvsname, answer_pmi, s);
 	s->peer = calloc((size_t)s->n, sizeof(*s->peer));
-	if (s->peer == NULL) {
+	if (s->peer == NULL || s->pmi == NULL) {
 		server_free(s);
 		return err_nomem(err);
 	}

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+# The launcher serves PMI as well.
+noinst_LTLIBRARIES += %D%/libpmi.la
+%C%_libpmi_la_SOURCES = %D%/pmi.c %D%/pmi.h
+
 noinst_LTLIBRARIES += %D%/libdevice.la
 %C%_libdevice_la_SOURCES = \
 	%D%/ctl.c %D%/ctl.h \
@@ -7,7 +11,7 @@ noinst_LTLIBRARIES += %D%/libdevice.la
 	%D%/wire.c %D%/wire.h
 %C%_libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DPLUGIN_DIR='"$(pkglibdir)"'
-%C%_libdevice_la_LIBADD = -ldl
+%C%_libdevice_la_LIBADD = %D%/libpmi.la -ldl
 
 # Opened at run time, so that libaccel itself needs neither MPI nor CUDA.
 pkglib_LTLIBRARIES =

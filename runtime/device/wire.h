@@ -51,6 +51,4 @@ void wire_close(struct wire *w);
 
 /* Sets what every socket here has: no delay, no inheritance, a send limit. */
 void wire_tune(int fd);
-
-double wire_now(void);
 #endif

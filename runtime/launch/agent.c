@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "runtime/base/clock.h"
 
 #include "runtime/base/banned.h"
 
@@ -62,7 +63,7 @@ signal_ranks(struct agent *a, int sig)
 static void
 stop(struct agent *a, int64_t grace_ms)
 {
-	int64_t at = wire_now_ms() + grace_ms;
+	int64_t at = clock_ms() + grace_ms;
 
 	if (a->stopping && at >= a->kill_at)
 		return;
@@ -267,7 +268,7 @@ turn(struct agent *a)
 	struct pollfd	poll_[3 + 3 * a->rank_count];
 	nfds_t		n = 0;
 	bool		full = a->out.len > OUT_LIMIT && a->linked;
-	int64_t		now = wire_now_ms();
+	int64_t		now = clock_ms();
 
 	poll_[n++] = (struct pollfd){ a->signals, POLLIN, 0 };
 	poll_[n++] = (struct pollfd){ a->linked ? LINK_IN : -1, POLLIN, 0 };
@@ -298,7 +299,7 @@ turn(struct agent *a)
 		struct wire_frame	frame;
 		int			got = wire_fill(LINK_IN, &a->in);
 
-		a->heard = wire_now_ms();
+		a->heard = clock_ms();
 		if (got != 1)
 			a->linked = false;
 		while (a->linked && (got = wire_next(&a->in, &frame)) == 1) {
@@ -308,7 +309,7 @@ turn(struct agent *a)
 		if (got < 0)
 			a->linked = false;
 	}
-	now = wire_now_ms();
+	now = clock_ms();
 	if (now - a->said >= WIRE_BEAT_MS) {
 		wire_end(&a->out, wire_begin(&a->out, WIRE_BEAT));
 		a->said = now;
@@ -321,9 +322,9 @@ turn(struct agent *a)
 		buf_clear(&a->out);	/* nobody reads it */
 		stop(a, a->rank_count ? a->grace_ms : 0);
 	}
-	if (a->stopping && wire_now_ms() >= a->kill_at) {
+	if (a->stopping && clock_ms() >= a->kill_at) {
 		signal_ranks(a, SIGKILL);
-		a->kill_at = wire_now_ms() + 100;
+		a->kill_at = clock_ms() + 100;
 	}
 }
 
@@ -331,9 +332,9 @@ turn(struct agent *a)
 static void
 finish(struct agent *a)
 {
-	int64_t limit = wire_now_ms() + KILL_MS;
+	int64_t limit = clock_ms() + KILL_MS;
 
-	while (kill_children() && wire_now_ms() < limit) {
+	while (kill_children() && clock_ms() < limit) {
 		struct pollfd p = { a->signals, POLLIN, 0 };
 
 		poll(&p, 1, 20);
@@ -344,7 +345,7 @@ finish(struct agent *a)
 	if (!a->linked)
 		return;
 	wire_end(&a->out, wire_begin(&a->out, WIRE_DONE));
-	while (a->out.len && wire_now_ms() < limit) {
+	while (a->out.len && clock_ms() < limit) {
 		struct pollfd p = { LINK_OUT, POLLOUT, 0 };
 
 		if (poll(&p, 1, 100) < 0 || wire_flush(LINK_OUT, &a->out) < 0)
@@ -379,7 +380,7 @@ main(int argc, char **argv)
 		return 1;
 	fcntl(LINK_IN, F_SETFL, fcntl(LINK_IN, F_GETFL) | O_NONBLOCK);
 	fcntl(LINK_OUT, F_SETFL, fcntl(LINK_OUT, F_GETFL) | O_NONBLOCK);
-	a.heard = a.said = wire_now_ms();
+	a.heard = a.said = clock_ms();
 	say_hello(&a);
 	while ((!a.started && !a.stopping) || alive(&a))
 		turn(&a);

@@ -4,11 +4,11 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/output.c    %D%/output.h \
 	%D%/plan.c      %D%/plan.h \
-	%D%/pmi.c       %D%/pmi.h \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h
-%C%_liblaunch_la_LIBADD = %D%/libsshlink.la runtime/config/libconfig.la \
+%C%_liblaunch_la_LIBADD = %D%/libsshlink.la runtime/device/libpmi.la \
+	runtime/config/libconfig.la \
 	runtime/base/libbase.la
 
 # Static, so that it runs on any host that it is copied to.  Sanitizers cannot
@@ -18,6 +18,6 @@ accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
 	%D%/agent_check.c %D%/agent_start.c \
 	%D%/wire.c %D%/wire.h \
-	runtime/base/buf.c runtime/base/strv.c
+	runtime/base/buf.c runtime/base/clock.c runtime/base/strv.c
 accel_agent_CFLAGS = -std=gnu11 -Wall -Wextra -Wpedantic -Wshadow $(WERROR)
 accel_agent_LDFLAGS = -all-static

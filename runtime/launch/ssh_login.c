@@ -9,25 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <libssh/callbacks.h>
 
 #include "runtime/launch/ssh_link.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/banned.h"
 
 #define TRIES 4		/* a busy sshd drops connections before its banner */
 #define AGAIN (-2)
-
-static long
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000L + t.tv_nsec / 1000000L;
-}
 
 /* Waits for the socket, or for ssh_close().  1 ready, 0 too late, -1 stop. */
 static int
@@ -41,7 +32,7 @@ wait_for(struct ssh_link *link, int fd, short events, long until)
 	int n;
 
 	do {
-		left = until - now_ms();
+		left = until - clock_ms();
 		n = poll(p, 2, left > 0 ? (int)left : 0);
 	} while (n < 0 && errno == EINTR);
 	if (atomic_load(&link->stop))
@@ -236,7 +227,7 @@ connect_once(struct ssh_link *link, long until, struct err *err)
 		ssh_link_cuttable(link, ssh_get_fd(link->session));
 		return 0;
 	}
-	if (now_ms() >= until) {
+	if (clock_ms() >= until) {
 		err_set(err, "no SSH answer within %d s", link->limit_s);
 		return err_hint(err, "the port is open but silent: is it "
 		    "sshd that listens there?");
@@ -248,7 +239,7 @@ connect_once(struct ssh_link *link, long until, struct err *err)
 static int
 connect_link(struct ssh_link *link, struct err *err)
 {
-	long until = now_ms() + link->limit_s * 1000L;
+	long until = clock_ms() + link->limit_s * 1000L;
 	unsigned seed = (unsigned)((unsigned long)link >> 6) ^ (unsigned)until;
 	int r = AGAIN;
 
@@ -261,7 +252,7 @@ connect_link(struct ssh_link *link, struct err *err)
 		link->session = NULL;
 		/* sshd's MaxStartups: come back, not all at once. */
 		if (r == AGAIN && try < TRIES &&
-		    wait_for(link, -1, 0, now_ms() + try * 100L +
+		    wait_for(link, -1, 0, clock_ms() + try * 100L +
 		    rand_r(&seed) % (try * 200L)) < 0)
 			return err_set(err, "stopped");
 	}

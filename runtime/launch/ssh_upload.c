@@ -16,21 +16,11 @@
 
 #include "runtime/base/file.h"
 #include "runtime/launch/ssh_link.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/banned.h"
 
 #define CACHE ".cache/accel"
 #define CHUNK 32768
-
-/* FNV-1a, 64 bits: names a build, proves nothing. */
-static uint64_t
-hash_bytes(const char *data, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)data[i]) * 0x100000001b3u;
-	return h;
-}
 
 /* What SFTP said, in words. */
 static const char *

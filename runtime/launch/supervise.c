@@ -16,10 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/err.h"
 #include "runtime/launch/output.h"
 #include "runtime/launch/plan.h"
-#include "runtime/launch/pmi.h"
+#include "runtime/device/pmi.h"
 #include "runtime/launch/transport.h"
 #include "runtime/launch/wire.h"
 
@@ -60,7 +61,6 @@ struct run {
 	struct output			 output;
 	struct pmi			*pmi;
 	pid_t				*pid;	/* of each rank */
-	bool				*ended;
 	enum step			 step;
 	bool				 held, problems, stopping, pausing;
 	char				 address[128];
@@ -107,7 +107,7 @@ stop_all(struct run *run, double grace_s)
 	say_number(run, WIRE_STOP, (uint32_t)(grace_s * 1000));
 	run->stopping = true;
 	run->stop_at = 0;
-	run->give_up_at = wire_now_ms() + (int64_t)(grace_s * 1000) + END_MS;
+	run->give_up_at = clock_ms() + (int64_t)(grace_s * 1000) + END_MS;
 }
 
 static void
@@ -283,7 +283,7 @@ advance(struct run *run)
 			if (!run->peer[h].probed)
 				return;
 		run->step = RUN;
-		run->started = wire_now_ms();
+		run->started = clock_ms();
 		for (size_t h = 0; h < hosts(run); h++)
 			say_start(run, h);
 	}
@@ -297,7 +297,7 @@ fail(struct run *run, size_t host, size_t rank, int status, const char *reason)
 	run->failure = (struct failure){
 		.happened = true, .host = host, .rank = rank, .status = status,
 		.pid = rank < run->plan->world ? run->pid[rank] : 0,
-		.after_ms = wire_now_ms() - run->started,
+		.after_ms = clock_ms() - run->started,
 	};
 	snprintf(run->failure.reason, sizeof run->failure.reason, "%s", reason);
 	if (!run->stopping)
@@ -392,7 +392,6 @@ hear_rank(struct run *run, size_t host, struct wire_frame *frame)
 		number = (int)wire_get(frame);
 		reason = wire_get_text(frame);
 		output_end(&run->output, rank);
-		run->ended[rank] = true;
 		if (number)
 			fail(run, host, rank, number, reason ? reason : "");
 		free(reason);
@@ -455,7 +454,7 @@ read_peer(struct run *run, size_t host)
 				    &peer->in);
 	int			 next;
 
-	peer->heard = wire_now_ms();
+	peer->heard = clock_ms();
 	while ((next = wire_next(&peer->in, &frame)) == 1) {
 		hear(run, host, &frame);
 		buf_take(&peer->in, wire_size(&peer->in));
@@ -488,10 +487,10 @@ pause_if_all_are(struct run *run)
 		    !run->peer[h].done)
 			return;
 	run->pausing = false;
-	now = wire_now_ms();
+	now = clock_ms();
 	raise(SIGSTOP);
 	say_number(run, WIRE_SIGNAL, SIGCONT);
-	now = wire_now_ms() - now;	/* nobody owes us these moments */
+	now = clock_ms() - now;	/* nobody owes us these moments */
 	for (size_t h = 0; h < hosts(run); h++)
 		run->peer[h].heard += now;
 	run->began += now;
@@ -517,7 +516,7 @@ read_signals(struct run *run)
 		} else {
 			run->caught = sig;
 			say_number(run, WIRE_SIGNAL, (uint32_t)sig);
-			run->stop_at = wire_now_ms() +
+			run->stop_at = clock_ms() +
 			    (int64_t)(run->options->grace_s * 1000);
 		}
 	}
@@ -548,7 +547,7 @@ over(const struct run *run)
 static void
 turn(struct run *run, struct pollfd *fds)
 {
-	int64_t	now = wire_now_ms(), wait = WIRE_BEAT_MS;
+	int64_t	now = clock_ms(), wait = WIRE_BEAT_MS;
 	bool	full = run->output.pending[0].len + run->output.pending[1].len >
 	    UNREAD_MAX;
 	nfds_t	n = 0;
@@ -576,7 +575,7 @@ turn(struct run *run, struct pollfd *fds)
 		    fds[3 + h].revents & (POLLIN | POLLHUP | POLLERR) && !full)
 			read_peer(run, h);
 	advance(run);
-	now = wire_now_ms();
+	now = clock_ms();
 	if (run->stop_at && now >= run->stop_at)
 		stop_all(run, 0);
 	for (size_t h = 0; h < hosts(run); h++) {
@@ -711,9 +710,8 @@ run_init(struct run *run)
 	snprintf(kvs, sizeof kvs, "accel-%s", plan->job);
 	run->peer = calloc(hosts(run), sizeof *run->peer);
 	run->pid = calloc(plan->world, sizeof *run->pid);
-	run->ended = calloc(plan->world, sizeof *run->ended);
 	run->pmi = pmi_new(plan->world, kvs, reply_pmi, run);
-	if (!run->peer || !run->pid || !run->ended || !run->pmi ||
+	if (!run->peer || !run->pid || !run->pmi ||
 	    output_init(&run->output, plan->world, run->options->colour) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->world; i++)
@@ -733,7 +731,7 @@ open_peers(struct run *run)
 		peer->transport = host_is_local(host) ? &transport_exec :
 		    &transport_ssh;
 		peer->out.max = (size_t)1 << 30;
-		peer->heard = peer->said = wire_now_ms();
+		peer->heard = peer->said = clock_ms();
 		if (peer->transport->open(run->options->transport, host->name,
 		    &peer->link, &peer->problem) < 0) {
 			run->problems = peer->closed = true;
@@ -763,7 +761,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	sigprocmask(SIG_BLOCK, &set, &old);
 	signal(SIGPIPE, SIG_IGN);
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	run.began = wire_now_ms();
+	run.began = clock_ms();
 	if (!fds || run.signals < 0 || run_init(&run) < 0) {
 		fprintf(stderr, "accel: out of memory\n");
 		code = 1;
@@ -801,7 +799,6 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	pmi_free(run.pmi);
 	free(run.peer);
 	free(run.pid);
-	free(run.ended);
 	free(fds);
 	if (run.signals >= 0)
 		close(run.signals);

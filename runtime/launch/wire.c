@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/banned.h"
@@ -171,13 +170,4 @@ wire_fill(int fd, struct buf *in)
 	if (n == 0)
 		return 0;
 	return buf_add(in, block, (size_t)n) < 0 ? -1 : 1;
-}
-
-int64_t
-wire_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }

@@ -79,7 +79,4 @@ int wire_flush(int fd, struct buf *out);
 /* Reads what is there.  1, 0 at the end, -1 on an error; 1 with nothing new
  * where it would block. */
 int wire_fill(int fd, struct buf *in);
-
-/* Milliseconds of a clock that only goes forward. */
-int64_t wire_now_ms(void);
 #endif

@@ -6,6 +6,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/train/train.h"
+#include "runtime/base/hash.h"
 
 #include "runtime/base/banned.h"
 
@@ -133,16 +134,6 @@ describe(const accel *a, struct buf *out)
 	    a->config.grad_accum, a->config.bucket_bytes, a->nstate);
 }
 
-static uint64_t
-hash_of(const char *p, size_t n)
-{
-	uint64_t h = 14695981039346656037u;	/* FNV-1a */
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)p[i]) * 1099511628211u;
-	return h;
-}
-
 /* Rank "root"'s text, on all ranks. */
 static accel_status
 share_text(accel *a, const struct buf *mine, int root, char **out)
@@ -216,7 +207,7 @@ compare(accel *a)
 		buf_clear(&mine);
 		return accel__fail(ACCEL_ENOMEM, "out of memory");
 	}
-	hash = hash_of(mine.data, mine.len);
+	hash = hash_bytes(mine.data, mine.len);
 	st = accel_all_gather(a, &hash, all, sizeof(hash));
 	if (st == ACCEL_OK) {
 		while (other < a->world && all[other] == all[0])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PMI-1, as MPICH speaks it. */
 #include "runtime/base/buf.h"
-#include "runtime/launch/pmi.h"
+#include "runtime/device/pmi.h"
 #include "tests/tap.h"
 
 static struct buf heard[2];
@@ -39,6 +39,8 @@ main(void)
 	ok(strstr(buf_text(&heard[1]), "rc=-1"), "a key that is not there");
 	say(pmi, 0, "cmd=barrier_in\n");
 	is(buf_text(&heard[0]), "", "one rank waits in the barrier");
+	say(pmi, 0, "cmd=barrier_in\n");
+	is(buf_text(&heard[0]), "", "the same rank twice is still one");
 	say(pmi, 1, "cmd=barrier_in\n");
 	ok(strstr(buf_text(&heard[0]), "cmd=barrier_out") &&
 	    strstr(buf_text(&heard[1]), "cmd=barrier_out"), "both leave it");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pmi: PMI-1 for all ranks of a job, so that MPICH and its relatives find each
- * other without mpirun.  The ranks' lines come here, from every host.
+ * other without mpirun.  The ranks' lines come here, from every host: to the
+ * launcher, or to libaccel's rank 0 where no launcher serves it.
  */
-#ifndef RUNTIME_LAUNCH_PMI_H
-#define RUNTIME_LAUNCH_PMI_H
+#ifndef RUNTIME_DEVICE_PMI_H
+#define RUNTIME_DEVICE_PMI_H
 
 #include <stddef.h>
 

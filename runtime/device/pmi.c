@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/launch/pmi.h"
+#include "runtime/device/pmi.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@ struct pair {
 };
 
 struct pmi {
-	size_t		 world, waiting;
+	size_t		 world;
+	bool		*waiting;	/* which ranks are in the barrier */
 	char		*job;
 	pmi_reply	 reply;
 	void		*user;
@@ -30,8 +31,9 @@ pmi_new(size_t world, const char *job, pmi_reply reply, void *user)
 {
 	struct pmi *pmi = calloc(1, sizeof *pmi);
 
-	if (!pmi || !(pmi->job = strdup(job))) {
-		free(pmi);
+	if (!pmi || !(pmi->job = strdup(job)) ||
+	    !(pmi->waiting = calloc(world, sizeof *pmi->waiting))) {
+		pmi_free(pmi);
 		return NULL;
 	}
 	pmi->world = world;
@@ -50,6 +52,7 @@ pmi_free(struct pmi *pmi)
 		free(pmi->pair[i].value);
 	}
 	free(pmi->pair);
+	free(pmi->waiting);
 	free(pmi->job);
 	free(pmi);
 }
@@ -160,10 +163,14 @@ pmi_line(struct pmi *pmi, size_t rank, const char *bytes, size_t n)
 			    "msg=key_not_found value=unknown\n");
 		answer(pmi, rank, reply);
 	} else if (!strcmp(command, "barrier_in")) {
-		if (++pmi->waiting == pmi->world) {
-			pmi->waiting = 0;
-			for (size_t i = 0; i < pmi->world; i++)
-				answer(pmi, i, "cmd=barrier_out rc=0\n");
+		size_t came = 0;
+
+		pmi->waiting[rank] = true;
+		for (size_t i = 0; i < pmi->world; i++)
+			came += pmi->waiting[i];
+		for (size_t i = 0; came == pmi->world && i < came; i++) {
+			pmi->waiting[i] = false;
+			answer(pmi, i, "cmd=barrier_out rc=0\n");
 		}
 	} else if (!strcmp(command, "finalize"))
 		answer(pmi, rank, "cmd=finalize_ack\n");
