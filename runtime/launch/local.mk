@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/output.c    %D%/output.h \
 	%D%/plan.c      %D%/plan.h \
+	%D%/run.h %D%/run_address.c %D%/run_report.c \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/launch/supervise.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,14 +10,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/base/err.h"
-#include "runtime/launch/output.h"
-#include "runtime/launch/plan.h"
+#include "runtime/launch/run.h"
 #include "runtime/device/pmi.h"
 #include "runtime/launch/transport.h"
 #include "runtime/launch/wire.h"
@@ -31,56 +25,6 @@ enum {
 	END_MS = 10000,		/* for an agent to end, over the grace period */
 	UNREAD_MAX = 4 << 20	/* unwritten output at which hosts have to wait */
 };
-
-enum step { HELLO, HOLD, PROBE, RUN };
-
-struct peer {			/* a host */
-	const struct transport	*transport;
-	void			*link;
-	struct buf		 in, out;
-	struct err		 problem;
-	char			 address[128];
-	bool			 greeted, checked, probed, done, closed;
-	bool			 paused;
-	int64_t			 heard, said;
-};
-
-struct failure {
-	bool	happened;
-	size_t	host, rank;	/* rank is plan->world where the host is lost */
-	pid_t	pid;
-	int	status;
-	int64_t	after_ms;
-	char	reason[600];
-};
-
-struct run {
-	const struct plan		*plan;
-	const struct supervise_options	*options;
-	struct peer			*peer;
-	struct output			 output;
-	struct pmi			*pmi;
-	pid_t				*pid;	/* of each rank */
-	enum step			 step;
-	bool				 held, problems, stopping, pausing;
-	char				 address[128];
-	uint32_t			 port;
-	int				 signals, caught;
-	int64_t				 began, started, stop_at, give_up_at;
-	struct failure			 failure;
-};
-
-static const char *
-label(const struct run *run, size_t host)
-{
-	return host_label(&run->plan->hosts.host[host]);
-}
-
-static size_t
-hosts(const struct run *run)
-{
-	return run->plan->hosts.count;
-}
 
 static void
 say_empty(struct peer *peer, enum wire_type type)
@@ -110,8 +54,8 @@ stop_all(struct run *run, double grace_s)
 	run->give_up_at = clock_ms() + (int64_t)(grace_s * 1000) + END_MS;
 }
 
-static void
-problem(struct run *run, size_t host, const char *text, const char *hint)
+void
+run_problem(struct run *run, size_t host, const char *text, const char *hint)
 {
 	struct err *err = &run->peer[host].problem;
 
@@ -178,71 +122,6 @@ say_start(struct run *run, size_t host)
 	}
 }
 
-/* Our own address as the host at "other" sees it. */
-static void
-own_address(const char *other, char *out, size_t room)
-{
-	struct addrinfo		 hints = { .ai_flags = AI_NUMERICHOST,
-					   .ai_socktype = SOCK_DGRAM };
-	struct addrinfo		*to;
-	struct sockaddr_storage	 me;
-	socklen_t		 n = sizeof me;
-	int			 fd;
-
-	if (getaddrinfo(other, "9", &hints, &to))
-		return;
-	fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, to->ai_addr, to->ai_addrlen) == 0 &&
-	    getsockname(fd, (struct sockaddr *)&me, &n) == 0)
-		getnameinfo((struct sockaddr *)&me, n, out, (socklen_t)room,
-		    NULL, 0, NI_NUMERICHOST);
-	if (fd >= 0)
-		close(fd);
-	freeaddrinfo(to);
-}
-
-/* The number of a name.  Agents get numbers alone: a name may mean another
- * address on each host, and a static program has no resolver. */
-static void
-resolve_address(struct run *run, const char *name)
-{
-	struct addrinfo		 hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo		*to;
-	char			 text[300];
-	int			 error = getaddrinfo(name, NULL, &hints, &to);
-
-	if (!error) {
-		error = getnameinfo(to->ai_addr, to->ai_addrlen, run->address,
-		    sizeof run->address, NULL, 0, NI_NUMERICHOST);
-		freeaddrinfo(to);
-	}
-	if (!error)
-		return;
-	snprintf(text, sizeof text, "--main_process_ip %.200s: %s", name,
-	    gai_strerror(error));
-	problem(run, 0, text, "give the number of an address of rank 0's host");
-}
-
-static void
-choose_address(struct run *run)
-{
-	const struct plan *plan = run->plan;
-
-	if (plan->address)
-		resolve_address(run, plan->address);
-	else if (hosts(run) == 1)
-		snprintf(run->address, sizeof run->address, "127.0.0.1");
-	else if (!host_is_local(&plan->hosts.host[0]))
-		snprintf(run->address, sizeof run->address, "%s",
-		    run->peer[0].address);
-	else
-		own_address(run->peer[1].address, run->address,
-		    sizeof run->address);
-	if (!run->address[0] && !run->problems)
-		problem(run, 0, "no address of this host is known to the others",
-		    "give it: --main_process_ip ADDRESS");
-}
-
 /* Goes on to the next step when every host has answered this one. */
 static void
 advance(struct run *run)
@@ -258,7 +137,7 @@ advance(struct run *run)
 		run->step = HOLD;
 		run->held = run->plan->world == 1;	/* nobody to meet */
 		if (!run->held) {
-			choose_address(run);
+			run_choose_address(run);
 			if (run->problems)
 				return;
 			frame = wire_begin(&run->peer[0].out, WIRE_HOLD);
@@ -325,7 +204,7 @@ hear_answer(struct run *run, size_t host, struct wire_frame *frame)
 	switch (frame->type) {
 	case WIRE_HELLO:
 		if (wire_get(frame) != WIRE_VERSION)
-			problem(run, host, "the agent there is another version",
+			run_problem(run, host, "the agent there is another version",
 			    "remove ~/.cache/accel there");
 		free(wire_get_text(frame));
 		text = wire_get_text(frame);
@@ -343,7 +222,7 @@ hear_answer(struct run *run, size_t host, struct wire_frame *frame)
 		} else
 			peer->probed = true;
 		if (text && *text)
-			problem(run, host, text, hint ? hint :
+			run_problem(run, host, text, hint ? hint :
 			    "open that port between the hosts, or name another "
 			    "address: --main_process_ip");
 		free(text);
@@ -353,7 +232,7 @@ hear_answer(struct run *run, size_t host, struct wire_frame *frame)
 		run->port = wire_get(frame);
 		text = wire_get_text(frame);
 		if (!run->port)
-			problem(run, host, text && *text ? text : "no free port",
+			run_problem(run, host, text && *text ? text : "no free port",
 			    run->plan->port ? "another program has it: choose "
 			    "another --main_process_port, or 0 for any" :
 			    "--main_process_ip must be an address of rank 0's host");
@@ -440,7 +319,7 @@ lose(struct run *run, size_t host, const char *why)
 	else if (peer->transport->result(peer->link, &err) == 0)
 		err_set(&err, "the connection ended");
 	if (run->step < RUN)
-		problem(run, host, err.text, err.hint);
+		run_problem(run, host, err.text, err.hint);
 	else
 		fail(run, host, run->plan->world, 1 << 8, err.text);
 }
@@ -598,7 +477,7 @@ turn(struct run *run, struct pollfd *fds)
 			snprintf(text, sizeof text, "not ready after %d s, while %s",
 			    READY_MS / 1000, peer->greeted ? "looking at it" :
 			    peer->transport->phase(peer->link));
-			problem(run, h, text, "is that host all right?");
+			run_problem(run, h, text, "is that host all right?");
 			peer->checked = true;
 		} else if (run->stopping && now > run->give_up_at)
 			lose(run, h, "it did not say that its ranks have ended");
@@ -615,84 +494,6 @@ turn(struct run *run, struct pollfd *fds)
 	}
 	if (run->pausing)
 		pause_if_all_are(run);
-}
-
-static void
-print_last(void *user, const char *text)
-{
-	(void)user;
-	fprintf(stderr, "    %s\n", text);
-}
-
-static const char *
-signal_name(int sig)
-{
-	static char	 other[16];
-	const char	*name = sigabbrev_np(sig);
-
-	snprintf(other, sizeof other, "SIG%s", name ? name : "?");
-	return other;
-}
-
-static void
-report_failure(const struct run *run)
-{
-	const struct failure	*f = &run->failure;
-	size_t			 left = 0;
-
-	for (size_t i = 0; i < run->plan->world; i++)
-		left += i != f->rank;
-	if (f->rank == run->plan->world) {
-		fprintf(stderr, "accel: host %s was lost: %s\n",
-		    label(run, f->host), f->reason);
-	} else {
-		fprintf(stderr, "accel: rank %zu failed on %s (local rank %ld",
-		    f->rank, label(run, f->host),
-		    run->plan->rank[f->rank].local_rank);
-		if (f->pid)
-			fprintf(stderr, ", pid %ld", (long)f->pid);
-		fprintf(stderr, "), %.1f s after the start: ",
-		    (double)f->after_ms / 1000);
-		if (f->reason[0])
-			fprintf(stderr, "%s\n", f->reason);
-		else if (WIFSIGNALED(f->status))
-			fprintf(stderr, "ended by %s (%s)\n",
-			    signal_name(WTERMSIG(f->status)),
-			    strsignal(WTERMSIG(f->status)));
-		else
-			fprintf(stderr, "exit code %d\n", WEXITSTATUS(f->status));
-		if (run->output.rank[f->rank].lines) {
-			fprintf(stderr, "  its last lines on stderr:\n");
-			output_last(&run->output, f->rank, print_last, NULL);
-		}
-	}
-	if (left)
-		fprintf(stderr, "  the other %zu rank%s stopped\n", left,
-		    left == 1 ? " was" : "s were");
-}
-
-static void
-report_problems(const struct run *run)
-{
-	size_t bad = 0;
-
-	for (size_t h = 0; h < hosts(run); h++)
-		bad += run->peer[h].problem.text[0] != '\0';
-	if (hosts(run) > 1)
-		fprintf(stderr, "accel: nothing was started: %zu of %zu hosts "
-		    "cannot take part\n", bad, hosts(run));
-	for (size_t h = 0; h < hosts(run); h++) {
-		const struct err *err = &run->peer[h].problem;
-
-		if (!err->text[0])
-			continue;
-		if (hosts(run) > 1 || !host_is_local(&run->plan->hosts.host[h]))
-			fprintf(stderr, "  %-16s %s\n", label(run, h), err->text);
-		else
-			fprintf(stderr, "accel: %s\n", err->text);
-		if (err->hint[0])
-			fprintf(stderr, "  %-16s   %s\n", "", err->hint);
-	}
 }
 
 static int
@@ -775,19 +576,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 			;
 		sigprocmask(SIG_SETMASK, &old, NULL);
 		output_flush(&run.output, true);
-		if (run.failure.happened) {
-			report_failure(&run);
-			code = WIFSIGNALED(run.failure.status) ?
-			    128 + WTERMSIG(run.failure.status) :
-			    WEXITSTATUS(run.failure.status);
-		} else if (run.caught) {
-			fprintf(stderr, "accel: stopped by %s\n",
-			    signal_name(run.caught));
-			code = 128 + run.caught;
-		} else if (run.problems) {
-			report_problems(&run);
-			code = 1;
-		}
+		code = run_report(&run);
 	}
 	for (size_t h = 0; run.peer && h < hosts(&run); h++) {
 		if (run.peer[h].link)
