@@ -92,7 +92,7 @@ for victim in 0 1 2; do
 	for signal in KILL STOP; do
 		rm -f "$work"/out.*
 		run 3 loop
-		at_work
+		ok "all ranks are at work before rank $victim gets SIG$signal" at_work
 		pid=$(sed -n 's/^pid //p' "$work/out.$victim")
 		begin=$(date +%s)
 		kill -$signal "$pid"
