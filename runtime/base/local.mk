@@ -10,3 +10,9 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/near.c %D%/near.h \
 	%D%/num.c  %D%/num.h \
 	%D%/strv.c %D%/strv.h
+
+# On its own, so that what needs no JSON does not link it: the agent is static.
+noinst_LTLIBRARIES += %D%/libsafetensors.la
+%C%_libsafetensors_la_SOURCES = %D%/safetensors.c %D%/safetensors.h
+%C%_libsafetensors_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_libsafetensors_la_LIBADD = %D%/libbase.la $(JANSSON_LIBS)

@@ -3,3 +3,7 @@ check_PROGRAMS += %D%/base
 TESTS += %D%/base
 %C%_base_SOURCES = %D%/base.c tests/tap.h
 %C%_base_LDADD = runtime/base/libbase.la
+check_PROGRAMS += %D%/safetensors
+TESTS += %D%/safetensors
+%C%_safetensors_SOURCES = %D%/safetensors.c tests/tap.h
+%C%_safetensors_LDADD = runtime/base/libsafetensors.la
