@@ -15,9 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/base/strv.h"
+
 struct buf;
 struct err;
-struct strv;
 
 /* The enumerations, from choices.def: dist_FSDP, precision_bf16... */
 #define CHOICES(set)			enum set {
@@ -62,6 +63,10 @@ struct config {
 #include "runtime/config/fields.def"
 	enum origin	 origin[FIELD_COUNT];
 	bool		 in_file[FIELD_COUNT];	/* even where a flag won */
+	int		 line[FIELD_COUNT];	/* in that file, or 0 */
+	char		*path;		/* of the file that was read, or NULL */
+	bool		 keep_unknown;	/* set it before: reading keeps such keys */
+	struct strv	 warnings;	/* of reading, a sentence each: print them */
 	struct extra	*extra;
 	size_t		 extra_count;
 };
@@ -111,7 +116,7 @@ extern const struct field fields[FIELD_COUNT];
 
 void config_init(struct config *c);
 void config_clear(struct config *c);
-/* *to is overwritten, not cleared.  0, or -1 without memory (then *to is as
+/* *to is overwritten, not cleared; the warnings stay behind.  0, or -1 without memory (then *to is as
  * after config_init). */
 int  config_copy(struct config *to, const struct config *from);
 

@@ -66,6 +66,8 @@ config_clear(struct config *c)
 		free(c->extra[i].text);
 	}
 	free(c->extra);
+	free(c->path);
+	strv_clear(&c->warnings);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -75,6 +77,7 @@ config_copy(struct config *to, const struct config *from)
 	bool	failed = false;
 
 	*to = *from;
+	to->warnings = (struct strv)STRV_INIT;
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		char	**at;
 
@@ -84,6 +87,8 @@ config_copy(struct config *to, const struct config *from)
 		if (*at && !(*at = strdup(*at)))
 			failed = true;
 	}
+	if (to->path && !(to->path = strdup(to->path)))
+		failed = true;
 	to->extra = calloc(from->extra_count + 1, sizeof(*to->extra));
 	if (!to->extra) {
 		to->extra_count = 0;

@@ -218,6 +218,7 @@ read_field(struct reader *r, int id, const yaml_node_t *node)
 	if (node->type == YAML_SCALAR_NODE && kind_of(node) == SCALAR_NULL)
 		return 0;
 	r->c->in_file[id] = true;
+	r->c->line[id] = (int)node->start_mark.line + 1;
 	if (r->c->origin[id] > ORIGIN_FILE)
 		return 0;
 	if (f->type == TYPE_LIST)
@@ -503,5 +504,9 @@ config_read(struct config *c, const char *path, struct err *err)
 	if (!rc)
 		rc = config_parse(c, buf_text(&text), text.len, path, err);
 	buf_clear(&text);
-	return rc;
+	if (rc)
+		return rc;
+	free(c->path);
+	c->path = strdup(path);
+	return c->path ? 0 : err_nomem(err);
 }

@@ -66,6 +66,10 @@ values(void)
 	    !c.main.main_process_ip, "BOM, CRLF, null, prefix left out");
 	ok(!parse("{\"distributed_type\": \"NO\", \"use_cpu\": true}") &&
 	    c.main.use_cpu, "JSON");
+	ok(!parse("distributed_type: NO\n\nfsdp_config:\n  version: 2\n") &&
+	    c.line[FIELD_fsdp_version] == 4 && c.in_file[FIELD_fsdp_version] &&
+	    !c.line[FIELD_main_num_processes] && !c.path,
+	    "each field knows its line; a text has no path");
 	ok(!parse("distributed_type: NO\nfp16: true\n") &&
 	    c.main.mixed_precision == precision_fp16, "old fp16");
 	ok(!parse("distributed_type: NO\ndynamo_backend: INDUCTOR\n") &&
