@@ -1,57 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accel: finds the command. */
+/* accel: the table of commands. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/near.h"
+#include "runtime/base/err.h"
 #include "runtime/cli/cli.h"
 
 #include "runtime/base/banned.h"
 
-static const struct {
-	const char	*name, *what;
-	int		(*run)(int argc, char **argv);
-} commands[] = {
-	{ "launch", "start a program's ranks, here and on other hosts", cli_launch },
+static const struct command launch = {
+	"launch", "start a program's ranks, here and on other hosts",
+	.main = cli_launch, .page = "accel(1)",
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static void
-usage(FILE *to)
+/* One row a command, in the order of --help. */
+static const struct command *const commands[] = {
+	&command_config,
+	&launch,
+	&command_help_of,
+	NULL
+};
+
+struct accel {
+	bool	version;
+};
+static const struct option options[] = {
+	SWITCH(struct accel, version, "version", 0, "the version"),
+	OPTIONS_END
+};
+
+static int
+run(struct call *call, struct err *err)
 {
-	fprintf(to, "usage: accel COMMAND ...\n\n");
-	for (int i = 0; i < COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].what);
-	fprintf(to, "\n\"accel COMMAND --help\" says more; accel-setup is the "
-	    "wizard.\n");
+	const struct accel *o = call->options;
+
+	(void)err;
+	if (o->version) {
+		printf("accel %s\n", PACKAGE_VERSION);
+		return 0;
+	}
+	command_help(call->command, stderr);
+	return EXIT_USAGE;
 }
+
+const struct command command_accel = {
+	"", "set up and launch distributed training", .run = run,
+	.about = "Sets up and launches distributed training.  accel-setup is "
+	    "the wizard.",
+	.page = "accel(1)", .options = options, .size = sizeof(struct accel),
+	.below = commands,
+};
+
+/* accel help COMMAND...: the same text as --help. */
+static int
+help(struct call *call, struct err *err)
+{
+	const struct command *c = &command_accel, *next;
+
+	for (int i = 0; i < call->argc; i++, c = next)
+		if (!(next = command_below(c, call->argv[i]))) {
+			err_set(err, "there is no command \"%s\"",
+			    call->argv[i]);
+			return err_hint(err, "\"accel --help\" lists them");
+		}
+	if (c->main) {
+		char word[] = "--help", *argv[] = { word, NULL };
+
+		return c->main(1, argv);
+	}
+	command_help(c, stdout);
+	return 0;
+}
+const struct command command_help_of = {
+	"help", "say more about a command", .run = help,
+	.words = "[COMMAND ...]", .most = -1, .takes = TAKES_COMMAND,
+	.page = "accel(1)",
+};
 
 int
 main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "";
-
-	if (!strcmp(name, "--version")) {
-		printf("accel %s\n", PACKAGE_VERSION);
-		return 0;
-	}
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") ||
-	    !strcmp(name, "help")) {
-		usage(stdout);
-		return 0;
-	}
-	for (int i = 0; i < COMMANDS; i++)
-		if (!strcmp(name, commands[i].name))
-			return commands[i].run(argc - 2, argv + 2);
-	if (!*name) {
-		usage(stderr);
-		return EXIT_USAGE;
-	}
-	fprintf(stderr, "accel: there is no command \"%s\"\n", name);
-	for (int i = 0; i < COMMANDS; i++)
-		if (near_enough(name, commands[i].name))
-			fprintf(stderr, "       did you mean \"%s\"?\n",
-			    commands[i].name);
-	return EXIT_USAGE;
+	return command_run(&command_accel, argc ? argc - 1 : 0,
+	    argv + (argc ? 1 : 0));
 }

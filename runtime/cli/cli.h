@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli: one function a command; each gets the words behind its name and gives an
- * exit code. */
+/* cli: the commands, each in a file of its own; see command.h. */
 #ifndef RUNTIME_CLI_CLI_H
 #define RUNTIME_CLI_CLI_H
 
+#include "runtime/cli/command.h"
+
 enum { EXIT_USAGE = 2 };
+
+extern const struct command command_accel, command_config, command_help_of;
 
 int cli_launch(int argc, char **argv);
 #endif

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += accel
-accel_SOURCES = %D%/accel.c %D%/cli.h %D%/launch.c
+accel_SOURCES = \
+	%D%/accel.c \
+	%D%/cli.h \
+	%D%/command.c %D%/command.h \
+	%D%/config.c %D%/config.h \
+	%D%/config_show.c \
+	%D%/launch.c
+accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 accel_CPPFLAGS = $(AM_CPPFLAGS) -DLIBEXECDIR='"$(libexecdir)"'
-accel_LDADD = runtime/launch/liblaunch.la
+accel_LDADD = runtime/launch/liblaunch.la $(JANSSON_LIBS)

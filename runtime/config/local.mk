@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/page.c \
 	%D%/schema.c %D%/schema.h \
 	%D%/value.c \
+	%D%/words.c %D%/words.h \
 	%D%/yaml_in.c \
 	%D%/yaml_out.c
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)

@@ -15,3 +15,5 @@ dist_check_SCRIPTS += %D%/pyyaml.t
 TESTS += %D%/pyyaml.t
 dist_check_SCRIPTS += %D%/tree.t %D%/corpus.t
 TESTS += %D%/tree.t %D%/corpus.t
+dist_check_SCRIPTS += %D%/config.t
+TESTS += %D%/config.t

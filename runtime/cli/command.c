@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds a command, reads its words, runs it, and says what went wrong. */
+#include "runtime/cli/command.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/err.h"
+#include "runtime/base/near.h"
+#include "runtime/cli/cli.h"
+#include "runtime/config/schema.h"
+
+#include "runtime/base/banned.h"
+
+static const char *
+path_of(const struct command *c)
+{
+	return c->path ? c->path : c->name;
+}
+
+/* The name in front of messages: "accel config show". */
+static void
+complain(const struct command *c, const struct err *err)
+{
+	char program[80];
+
+	snprintf(program, sizeof program, "accel%s%s", *path_of(c) ? " " : "",
+	    path_of(c));
+	err_print(program, err);
+}
+
+const struct command *
+command_below(const struct command *c, const char *name)
+{
+	for (size_t i = 0; c->below && c->below[i]; i++)
+		if (!strcmp(c->below[i]->name, name))
+			return c->below[i];
+	return NULL;
+}
+
+const struct option *
+command_option(const struct command *c, const char *name, size_t n)
+{
+	for (const struct option *o = c->options; o && o->name; o++) {
+		size_t i = 0;
+
+		if (strlen(o->name) != n)
+			continue;
+		while (i < n && (name[i] == o->name[i] ||
+		    (name[i] == '-' && o->name[i] == '_')))
+			i++;
+		if (i == n)
+			return o;
+	}
+	return NULL;
+}
+
+static const struct option *
+lettered(const struct command *c, char letter)
+{
+	for (const struct option *o = c->options; o && o->name; o++)
+		if (o->letter && o->letter == letter)
+			return o;
+	return NULL;
+}
+
+static int
+put(const struct option *o, void *options, const char *value, struct err *err)
+{
+	void *at = (char *)options + o->offset;
+
+	switch (o->kind) {
+	case OPTION_SWITCH:
+		*(bool *)at = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)at = value;
+		return 0;
+	case OPTION_LIST:
+		return strv_add(at, value) < 0 ? err_nomem(err) : 0;
+	}
+	return 0;
+}
+
+static bool
+listed(const char *words, const char *value)
+{
+	size_t n = strlen(value);
+
+	while (*words) {
+		size_t have = strcspn(words, " ");
+
+		if (have == n && !strncmp(words, value, n))
+			return true;
+		words += have + strspn(words + have, " ");
+	}
+	return false;
+}
+
+static int
+unknown_flag(const struct command *c, const char *word, bool fields_too,
+    struct err *err)
+{
+	const char	*name = word + strspn(word, "-"), *near = NULL;
+	size_t		 n = strcspn(name, "="), least = (size_t)-1;
+	char		 text[80];
+
+	snprintf(text, sizeof text, "%.*s", (int)(n < 79 ? n : 79), name);
+	for (const struct option *o = c->options; o && o->name; o++)
+		if (near_enough(text, o->name) &&
+		    near_distance(text, o->name) < least) {
+			least = near_distance(text, o->name);
+			near = o->name;
+		}
+	if (!near && fields_too)
+		near = config_near(text);
+	err_set(err, "there is no flag %.*s", (int)(n + (size_t)(name - word)),
+	    word);
+	if (near)
+		return err_hint(err, "did you mean --%s?", near);
+	return err_hint(err, "see: accel %s --help", path_of(c));
+}
+
+/* One flag of the command itself: 1, 0 where it is none, -1. */
+static int
+take_flag(const struct command *c, char **argv, int *at, void *options,
+    struct err *err)
+{
+	const char		*word = argv[*at], *value = NULL;
+	const struct option	*o;
+	size_t			 n;
+
+	if (word[1] != '-') {
+		if (!word[1] || word[2] || !(o = lettered(c, word[1])))
+			return 0;
+	} else {
+		n = strcspn(word + 2, "=");
+		if (!(o = command_option(c, word + 2, n)))
+			return 0;
+		value = word[2 + n] ? word + 3 + n : NULL;
+	}
+	*at += 1;
+	if (o->kind == OPTION_SWITCH) {
+		if (value)
+			return err_set(err, "--%s takes no value", o->name);
+		return put(o, options, NULL, err) < 0 ? -1 : 1;
+	}
+	if (!value && !(value = argv[*at])) {
+		err_set(err, "%s needs a value", word);
+		return err_hint(err, "write --%s %s: %s", o->name, o->arg,
+		    o->what);
+	}
+	if (value == argv[*at])
+		*at += 1;
+	if (o->words && !listed(o->words, value)) {
+		err_set(err, "--%s: there is no \"%s\"", o->name, value);
+		return err_hint(err, "one of: %s", o->words);
+	}
+	return put(o, options, value, err) < 0 ? -1 : 1;
+}
+
+static int
+check_count(const struct command *c, int n, const char *surplus,
+    struct err *err)
+{
+	const char *words = c->words ? c->words : "";
+
+	if (n < c->least)
+		err_set(err, "needs %s%s", n ? "more words: " : "", words);
+	else if (c->most >= 0 && n > c->most)
+		err_set(err, "\"%s\" is too much", surplus);
+	else
+		return 0;
+	return err_hint(err, "usage: accel %s [FLAGS]%s%s", path_of(c),
+	    *words ? " " : "", words);
+}
+
+int
+command_read(const struct command *c, char **argv, void *options,
+    struct config *config, int *count, struct err *err)
+{
+	int	n = 0, at = 0, got;
+	bool	flags = true;
+
+	while (argv[at]) {
+		char *word = argv[at];
+
+		if (!flags || word[0] != '-' || !word[1]) {
+			if (c->flags & COMMAND_SCRIPT)
+				flags = false;
+			argv[n++] = word;
+			at++;
+			continue;
+		}
+		if (!strcmp(word, "--")) {
+			flags = false;
+			at++;
+			continue;
+		}
+		if (!strcmp(word, "-h") || !strcmp(word, "--help"))
+			return 1;
+		got = take_flag(c, argv, &at, options, err);
+		if (got == 0 && config)
+			got = config_flag(config, argv, &at, err);
+		if (got == 0)
+			got = unknown_flag(c, word, config != NULL, err);
+		if (got < 0)
+			return -1;
+	}
+	argv[n] = NULL;
+	*count = n;
+	return check_count(c, n, n > c->most && c->most >= 0 ?
+	    argv[c->most] : "", err);
+}
+
+static void
+help_option(const struct option *o, FILE *to)
+{
+	char	left[64];
+	int	n;
+
+	n = snprintf(left, sizeof left, "  ");
+	if (o->letter)
+		n += snprintf(left + n, sizeof left - (size_t)n, "-%c, ",
+		    o->letter);
+	snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", o->name,
+	    o->arg ? " " : "", o->arg ? o->arg : "");
+	if (strlen(left) > 23)
+		fprintf(to, "%s\n%24s%s\n", left, "", o->what);
+	else
+		fprintf(to, "%-23s %s\n", left, o->what);
+}
+
+void
+command_help(const struct command *c, FILE *to)
+{
+	static const struct option	help = { .name = "help", .letter = 'h',
+	    .what = "this text" };
+	const char			*name = path_of(c), *gap = *name ? " " : "";
+
+	if (c->below)
+		fprintf(to, "usage: accel%s%s COMMAND ...\n", gap, name);
+	if (c->run || c->main)
+		fprintf(to, "%s accel%s%s [FLAGS]%s%s\n",
+		    c->below ? "      " : "usage:", gap, name,
+		    c->words ? " " : "", c->words ? c->words : "");
+	if (c->about)
+		fprintf(to, "\n%s\n", c->about);
+	else
+		fprintf(to, "\n%c%s.\n", toupper((unsigned char)c->what[0]),
+		    c->what + 1);
+	if (c->below)
+		fprintf(to, "\nCommands:\n");
+	for (size_t i = 0; c->below && c->below[i]; i++)
+		if (!(c->below[i]->flags & COMMAND_HIDDEN))
+			fprintf(to, "  %-16s %s\n", c->below[i]->name,
+			    c->below[i]->what);
+	fprintf(to, "\nFlags:\n");
+	for (const struct option *o = c->options; o && o->name; o++)
+		help_option(o, to);
+	help_option(&help, to);
+	if (c->flags & COMMAND_FIELDS)
+		fprintf(to, "  and each field of the configuration, as in "
+		    "\"accel launch --help\"\n");
+	if (c->page)
+		fprintf(to, "\nManual: %s\n", c->page);
+}
+
+static int
+no_command(const struct command *c, const char *name, struct err *err)
+{
+	const char	*near = NULL;
+	size_t		 least = (size_t)-1;
+
+	for (size_t i = 0; c->below[i]; i++)
+		if (near_enough(name, c->below[i]->name) &&
+		    near_distance(name, c->below[i]->name) < least) {
+			least = near_distance(name, c->below[i]->name);
+			near = c->below[i]->name;
+		}
+	err_set(err, "there is no command \"%s\"", name);
+	if (near)
+		return err_hint(err, "did you mean \"%s\"?", near);
+	return err_hint(err, "see: accel%s%s --help", *path_of(c) ? " " : "",
+	    path_of(c));
+}
+
+/* Frees the lists; the rest of the struct borrows from argv. */
+static void
+drop(const struct command *c, void *options)
+{
+	for (const struct option *o = c->options; o && o->name; o++)
+		if (o->kind == OPTION_LIST)
+			strv_clear((struct strv *)((char *)options + o->offset));
+	free(options);
+}
+
+static int
+run_one(const struct command *c, char **argv)
+{
+	struct config	config;
+	struct call	call = { .command = c, .argv = argv };
+	struct err	err = ERR_INIT;
+	int		code = EXIT_USAGE, got;
+
+	if (!(call.options = calloc(1, c->size + 1))) {
+		err_nomem(&err);
+		complain(c, &err);
+		return 1;
+	}
+	if (c->flags & COMMAND_FIELDS) {
+		config_init(&config);
+		call.config = &config;
+	}
+	got = command_read(c, argv, call.options, call.config, &call.argc,
+	    &err);
+	if (got > 0) {
+		command_help(c, stdout);
+		code = 0;
+	} else if (got < 0) {
+		complain(c, &err);
+	} else if ((code = c->run(&call, &err)) < 0) {
+		complain(c, &err);
+		code = 1;
+	}
+	if (call.config)
+		config_clear(call.config);
+	drop(c, call.options);
+	/* What a full disk or a closed pipe kept back is no success. */
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		err_set(&err, "the output could not be written");
+		complain(c, &err);
+		code = code ? code : 1;
+	}
+	return code;
+}
+
+int
+command_run(const struct command *root, int argc, char **argv)
+{
+	const struct command	*c = root, *next;
+	struct err		 err = ERR_INIT;
+
+	while (argc && c->below && (next = command_below(c, argv[0]))) {
+		c = next;
+		argc--;
+		argv++;
+	}
+	if (c->main)
+		return c->main(argc, argv);
+	if (c->below && argc && argv[0][0] != '-') {
+		no_command(c, argv[0], &err);
+		complain(c, &err);
+		return EXIT_USAGE;
+	}
+	if (!c->run && !argc) {
+		command_help(c, stderr);
+		return EXIT_USAGE;
+	}
+	if (!c->run) {
+		int count, got = command_read(c, argv, NULL, NULL, &count,
+		    &err);
+
+		if (got > 0) {
+			command_help(c, stdout);
+			return 0;
+		}
+		if (got == 0)
+			err_set(&err, "a command is missing");
+		complain(c, &err);
+		return EXIT_USAGE;
+	}
+	return run_one(c, argv);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel config show: each value, and where it comes from. */
+#include "runtime/cli/config.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+#include "runtime/config/words.h"
+
+#include "runtime/base/banned.h"
+
+struct show {
+	const char	*config_file;
+	bool		 origin, json, all;
+};
+
+static const struct option options[] = {
+	CONFIG_FILE(struct show),
+	SWITCH(struct show, origin, "origin", 0,
+	    "where each value comes from"),
+	SWITCH(struct show, all, "all", 0,
+	    "values as well that have no effect here"),
+	SWITCH(struct show, json, "json", 0, "as JSON"),
+	OPTIONS_END
+};
+
+/* Somebody gave it, or it has a meaning with what is set. */
+static bool
+shown(const struct config *c, enum field_id id, bool all)
+{
+	if (all || c->origin[id] != ORIGIN_DEFAULT)
+		return true;
+	return !(fields[id].flags & FIELD_FLAGONLY) && config_applies(c, id);
+}
+
+static json_t *
+value_of(const struct config *c, enum field_id id)
+{
+	const struct field	*f = &fields[id];
+	const void		*at = (const char *)c + f->offset;
+	struct buf		 text = BUF_INIT;
+	json_t			*value;
+
+	if (config_null(c, id))
+		return json_null();
+	if (f->type == TYPE_BOOL)
+		return json_boolean(*(const bool *)at);
+	if (f->type == TYPE_INT)
+		return json_integer(*(const long *)at);
+	if (f->type == TYPE_REAL)
+		return json_real(*(const double *)at);
+	config_get(c, id, &text);
+	if (f->type != TYPE_LIST) {
+		value = json_string(buf_text(&text));
+	} else {
+		const char *s = buf_text(&text), *end;
+
+		value = json_array();
+		for (; (end = strchr(s, '\n')); s = end + 1)
+			json_array_append_new(value, json_stringn(s,
+			    (size_t)(end - s)));
+	}
+	buf_clear(&text);
+	return value;
+}
+
+static int
+print_json(const struct config *c, const struct show *o, struct err *err)
+{
+	json_t	*all = json_array();
+	char	*text;
+
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		enum field_id	id = (enum field_id)i;
+		struct buf	from = BUF_INIT;
+
+		if (!shown(c, id, o->all))
+			continue;
+		config_whence(c, id, &from);
+		json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:s, s:b}",
+		    "section", fields[i].group, "key", fields[i].key,
+		    "value", value_of(c, id), "origin", buf_text(&from),
+		    "applies", config_applies(c, id)));
+		buf_clear(&from);
+	}
+	text = json_dumps(all, JSON_INDENT(2));
+	json_decref(all);
+	if (!text)
+		return err_nomem(err);
+	puts(text);
+	free(text);
+	return 0;
+}
+
+static int
+print_text(const struct config *c, const struct show *o, struct err *err)
+{
+	struct buf	key = BUF_INIT, value = BUF_INIT, from = BUF_INIT;
+	bool		failed = false;
+
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		enum field_id	id = (enum field_id)i;
+
+		if (!shown(c, id, o->all))
+			continue;
+		failed |= field_path(id, &key) < 0 ||
+		    config_say(c, id, &value) < 0 ||
+		    config_whence(c, id, &from) < 0;
+		if (o->origin)
+			printf("%-20s ", buf_text(&from));
+		printf("%s: %s\n", buf_text(&key), buf_text(&value));
+		buf_clear(&key);
+		buf_clear(&value);
+		buf_clear(&from);
+	}
+	return failed ? err_nomem(err) : 0;
+}
+
+static int
+run(struct call *call, struct err *err)
+{
+	const struct show *o = call->options;
+
+	if (cli_config_load(call->config, o->config_file, true, NULL, err) < 0)
+		return -1;
+	return o->json ? print_json(call->config, o, err) :
+	    print_text(call->config, o, err);
+}
+
+const struct command command_config_show = {
+	"show", "print each value, and where it comes from", .run = run,
+	.path = "config show", .page = "accel-config(1)", .options = options,
+	.size = sizeof(struct show), .flags = COMMAND_FIELDS,
+};
