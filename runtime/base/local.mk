@@ -9,7 +9,9 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/hash.h \
 	%D%/near.c %D%/near.h \
 	%D%/num.c  %D%/num.h \
+	%D%/plugin.c %D%/plugin.h \
 	%D%/strv.c %D%/strv.h
+%C%_libbase_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(pkglibdir)"'
 
 # On its own, so that what needs no JSON does not link it: the agent is static.
 noinst_LTLIBRARIES += %D%/libsafetensors.la

@@ -48,6 +48,14 @@ near_distance(const char *a, const char *b)
 }
 
 int
+near_same(const char *a, const char *b)
+{
+	while (*a && fold(*a) == fold(*b))
+		a++, b++;
+	return *a == *b;
+}
+
+int
 near_enough(const char *text, const char *word)
 {
 	return near_distance(text, word) <= 1 + strlen(word) / 4;

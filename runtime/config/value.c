@@ -310,11 +310,9 @@ config_field_of(const char *key)
 
 			if (pass)
 				name = f->alias;
-			if (name && !near_distance(key, name) &&
-			    strlen(key) == strlen(name))
+			if (name && near_same(key, name))
 				return i;
-			if (!pass && !near_distance(key, f->key) &&
-			    strlen(key) == strlen(f->key))
+			if (!pass && near_same(key, f->key))
 				return i;
 		}
 	return -1;

@@ -12,6 +12,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/plugin.h"
 #include "runtime/device/ctl.h"
 
 #include "runtime/base/banned.h"
@@ -34,59 +35,30 @@ host_get(struct ctl *ctl, const char *key, void *data, size_t n,
 	return rc;
 }
 
-/* $ACCEL_PLUGIN_DIR; else the folder of this library (.libs of a build, or
- * accel/ beside an installed one that was moved); else where it was installed. */
-static void *
+static const struct device_ops *
 open_plugin(const char *name, struct err *err)
 {
-	const char *dir = getenv("ACCEL_PLUGIN_DIR");
-	char tried[4][1200], why[240] = "";
-	Dl_info me;
-	void *so = NULL;
-	int n = 0;
+	const struct device_ops	*ops;
+	const char		*file = "", *slash;
+	Dl_info			 me;
 
-	if (dir != NULL && *dir != '\0') {
-		snprintf(tried[n++], sizeof(tried[0]), "%s/libaccel-%s.so",
-		    dir, name);
-	} else {
-		if (dladdr(&here, &me) != 0 &&
-		    me.dli_fname != NULL) {
-			const char *slash = strrchr(me.dli_fname, '/');
-			int len = slash ? (int)(slash - me.dli_fname) : 0;
-
-			if (len > 0 && len < 900) {
-				snprintf(tried[n++], sizeof(tried[0]),
-				    "%.*s/libaccel-%s.so", len, me.dli_fname,
-				    name);
-				snprintf(tried[n++], sizeof(tried[0]),
-				    "%.*s/accel/libaccel-%s.so", len,
-				    me.dli_fname, name);
-			}
-		}
-		snprintf(tried[n++], sizeof(tried[0]), "%s/libaccel-%s.so",
-		    PLUGIN_DIR, name);
+	if (dladdr(&here, &me) != 0 && me.dli_fname != NULL)
+		file = me.dli_fname;
+	slash = strrchr(file, '/');
+	ops = plugin_symbol(name, "device_plugin", file,
+	    slash ? (int)(slash - file) : 0, 1, err);
+	if (ops == NULL) {
+		err_hint(err, "more than one process needs it: build accel with "
+		    "%s, or name its folder in ACCEL_PLUGIN_DIR",
+		    strcmp(name, "mpi") == 0 ? "MPICH (libmpich-dev)" : "NCCL");
+		return NULL;
 	}
-	for (int i = 0; i < n && so == NULL; i++) {
-		if (access(tried[i], R_OK) != 0)
-			continue;
-		so = dlopen(tried[i], RTLD_NOW | RTLD_GLOBAL);
-		if (so == NULL) {
-			const char *text = dlerror();
-
-			snprintf(why, sizeof(why), "%s", text ? text : "?");
-		}
+	if (ops->abi != DEVICE_ABI) {
+		err_set(err, "libaccel-%s.so is of another version", name);
+		err_hint(err, "install it anew together with libaccel");
+		return NULL;
 	}
-	if (so != NULL)
-		return so;
-	if (why[0] != '\0')
-		err_set(err, "the %s backend does not load: %s", name, why);
-	else
-		err_set(err, "no libaccel-%s.so in %s", name,
-		    dir != NULL && *dir != '\0' ? dir : PLUGIN_DIR);
-	err_hint(err, "more than one process needs it: build accel with %s, "
-	    "or name its folder in ACCEL_PLUGIN_DIR",
-	    strcmp(name, "mpi") == 0 ? "MPICH (libmpich-dev)" : "NCCL");
-	return NULL;
+	return ops;
 }
 
 int
@@ -99,20 +71,13 @@ device_open(struct device *dev, const char *name, struct ctl *ctl, int rank,
 		.put = ctl_put, .get = host_get,
 	};
 	const struct device_ops *ops;
-	void *so;
 
 	*dev = (struct device){ NULL, NULL, ctl };
 	if (world == 1)
 		return 0;
-	/* Never closed again: MPI and CUDA leave threads and handlers. */
-	so = open_plugin(name, err);
-	if (so == NULL)
+	ops = open_plugin(name, err);
+	if (ops == NULL)
 		return -1;
-	ops = dlsym(so, "device_plugin");
-	if (ops == NULL || ops->abi != DEVICE_ABI) {
-		err_set(err, "libaccel-%s.so is of another version", name);
-		return err_hint(err, "install it anew together with libaccel");
-	}
 	if (ops->open(&dev->state, &host, err) != 0)
 		return ctl_dead(ctl) >= 0 ? ctl_why(ctl, err) : -1;
 	dev->ops = ops;

@@ -9,12 +9,9 @@ noinst_LTLIBRARIES += %D%/libdevice.la
 	%D%/ctl_server.c %D%/ctl_server.h \
 	%D%/device.c %D%/device.h \
 	%D%/wire.c %D%/wire.h
-%C%_libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DPLUGIN_DIR='"$(pkglibdir)"'
 %C%_libdevice_la_LIBADD = %D%/libpmi.la -ldl
 
 # Opened at run time, so that libaccel itself needs neither MPI nor CUDA.
-pkglib_LTLIBRARIES =
 if HAVE_MPICH
 pkglib_LTLIBRARIES += libaccel-mpi.la
 libaccel_mpi_la_SOURCES  = %D%/mpi.c

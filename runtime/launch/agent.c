@@ -75,6 +75,16 @@ stop(struct agent *a, int64_t grace_ms)
 	a->kill_at = at;
 }
 
+/* We are the subreaper of all that ranks start: without children there is
+ * nobody left, and /proc, slow on a busy host, need not be read. */
+static bool
+has_children(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 /* SIGKILLs every process whose parent is this one: ranks, and what ranks left
  * behind (we are their subreaper).  True where there was one. */
 static bool
@@ -306,6 +316,7 @@ turn(struct agent *a)
 			obey(a, &frame);
 			buf_take(&a->in, wire_size(&a->in));
 		}
+		agent_started(a);
 		if (got < 0)
 			a->linked = false;
 	}
@@ -334,7 +345,7 @@ finish(struct agent *a)
 {
 	int64_t limit = clock_ms() + KILL_MS;
 
-	while (kill_children() && clock_ms() < limit) {
+	while (has_children() && kill_children() && clock_ms() < limit) {
 		struct pollfd p = { a->signals, POLLIN, 0 };
 
 		poll(&p, 1, 20);

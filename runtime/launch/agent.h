@@ -22,6 +22,7 @@ struct agent_rank {
 	pid_t		 pid;		/* also its process group; 0 once waited for */
 	int		 stream[2];	/* its stdout and stderr, or -1 */
 	int		 pmi;		/* our end of its PMI socket, or -1 */
+	int		 report;	/* ends when its program has begun, or -1 */
 	struct buf	 pmi_in;
 };
 
@@ -42,6 +43,8 @@ struct agent {
 
 /* agent_start.c: forks the rank of a START frame. */
 void agent_start(struct agent *a, struct wire_frame *frame);
+/* Waits until the forked ranks run their programs, or cannot, and says so. */
+void agent_started(struct agent *a);
 
 /* agent_check.c: CHECK, HOLD and PROBE; each answers. */
 void agent_check(struct agent *a, struct wire_frame *frame);

@@ -100,16 +100,14 @@ become(const struct order *order, int out, int err, int pmi, int report,
 	_exit(127);
 }
 
-static int
+static void
 start_one(struct agent *a, struct order *order)
 {
 	struct agent_rank	 r = { .rank = order->rank, .stream = { -1, -1 },
-				       .pmi = -1 };
+				       .pmi = -1, .report = -1 };
 	int			 out[2] = { -1, -1 }, err[2] = { -1, -1 };
 	int			 pmi[2] = { -1, -1 }, report[2] = { -1, -1 };
-	char			 reason[512] = "", number[16];
-	ssize_t			 n;
-	size_t			 frame;
+	char			 reason[512], number[16];
 	pid_t			 agent = getpid();
 
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0 ||
@@ -125,27 +123,14 @@ start_one(struct agent *a, struct order *order)
 	if (r.pid == 0)
 		become(order, out[1], err[1], pmi[1], report[1], agent);
 	close(out[1]), close(err[1]), close(pmi[1]), close(report[1]);
-	/* Ends when the rank's program has begun, or with the reason. */
-	n = read(report[0], reason, sizeof reason - 1);
-	reason[n > 0 ? n : 0] = '\0';
-	close(report[0]);
-	if (reason[0]) {
-		waitpid(r.pid, NULL, 0);
-		close(out[0]), close(err[0]), close(pmi[0]);
-		agent_say_exit(a, order->rank, 127 << 8, reason);
-		return -1;
-	}
 	r.stream[0] = out[0];
 	r.stream[1] = err[0];
 	r.pmi = pmi[0];
+	r.report = report[0];
 	for (int s = 0; s < 2; s++)
 		fcntl(r.stream[s], F_SETFL, O_NONBLOCK);
 	a->rank[a->rank_count++] = r;
-	frame = wire_begin(&a->out, WIRE_STARTED);
-	wire_put(&a->out, r.rank);
-	wire_put(&a->out, (uint32_t)r.pid);
-	wire_end(&a->out, frame);
-	return 0;
+	return;
 fail:
 	snprintf(reason, sizeof reason, "this host cannot start it: %s",
 	    strerror(errno));
@@ -160,7 +145,36 @@ fail:
 			close(report[i]);
 	}
 	agent_say_exit(a, order->rank, 127 << 8, reason);
-	return -1;
+}
+
+void
+agent_started(struct agent *a)
+{
+	for (size_t i = 0; i < a->rank_count; i++) {
+		struct agent_rank	*r = &a->rank[i];
+		char			 reason[512];
+		ssize_t			 n;
+		size_t			 frame;
+
+		if (r->report < 0)
+			continue;
+		n = read(r->report, reason, sizeof reason - 1);
+		close(r->report);
+		r->report = -1;
+		if (n <= 0) {
+			frame = wire_begin(&a->out, WIRE_STARTED);
+			wire_put(&a->out, r->rank);
+			wire_put(&a->out, (uint32_t)r->pid);
+			wire_end(&a->out, frame);
+			continue;
+		}
+		reason[n] = '\0';
+		waitpid(r->pid, NULL, 0);
+		r->pid = 0;
+		close(r->stream[0]), close(r->stream[1]), close(r->pmi);
+		r->stream[0] = r->stream[1] = r->pmi = -1;
+		agent_say_exit(a, r->rank, 127 << 8, reason);
+	}
 }
 
 void

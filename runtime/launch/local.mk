@@ -8,9 +8,9 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h
-%C%_liblaunch_la_LIBADD = %D%/libsshlink.la runtime/device/libpmi.la \
+%C%_liblaunch_la_LIBADD = runtime/device/libpmi.la \
 	runtime/config/libconfig.la \
-	runtime/base/libbase.la
+	runtime/base/libbase.la -ldl
 
 # Static, so that it runs on any host that it is copied to.  Sanitizers cannot
 # be linked so, and the agent is small: it is built without them.

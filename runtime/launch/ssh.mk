@@ -9,3 +9,9 @@ noinst_LTLIBRARIES += %D%/libsshlink.la
 	%D%/ssh_upload.c
 %C%_libsshlink_la_CFLAGS = $(AM_CFLAGS) $(LIBSSH_CFLAGS)
 %C%_libsshlink_la_LIBADD = runtime/base/libbase.la $(LIBSSH_LIBS)
+
+pkglib_LTLIBRARIES += libaccel-ssh.la
+libaccel_ssh_la_SOURCES = %D%/ssh_transport.c
+libaccel_ssh_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^transport_plugin$$'
+libaccel_ssh_la_LIBADD  = %D%/libsshlink.la

@@ -530,10 +530,10 @@ open_peers(struct run *run)
 		const struct host	*host = &run->plan->hosts.host[h];
 
 		peer->transport = host_is_local(host) ? &transport_exec :
-		    &transport_ssh;
+		    transport_ssh(run->options->transport, &peer->problem);
 		peer->out.max = (size_t)1 << 30;
 		peer->heard = peer->said = clock_ms();
-		if (peer->transport->open(run->options->transport, host->name,
+		if (!peer->transport || peer->transport->open(run->options->transport, host->name,
 		    &peer->link, &peer->problem) < 0) {
 			run->problems = peer->closed = true;
 			continue;

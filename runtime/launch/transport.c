@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/base/err.h"
-#include "runtime/launch/ssh.h"
+#include "runtime/base/plugin.h"
 
 #include "runtime/base/banned.h"
 
@@ -112,46 +112,16 @@ const struct transport transport_exec = {
 	"exec", exec_open, exec_fd, exec_result, exec_phase, exec_close
 };
 
-static int
-open_ssh(const struct transport_options *options, const char *host,
-    void **out, struct err *err)
+const struct transport *
+transport_ssh(const struct transport_options *options, struct err *err)
 {
-	struct ssh_options	 ssh = {
-		.config_file = options->ssh_config,
-		.agent_path = options->agent_path,
-	};
-	struct ssh_link		*link;
+	static const struct transport	*ssh;
+	const char			*slash;
 
-	if (ssh_open(&ssh, host, &link, err) < 0)
-		return -1;
-	*out = link;
-	return 0;
+	if (ssh)
+		return ssh;
+	slash = strrchr(options->agent_path, '/');
+	ssh = plugin_symbol("ssh", "transport_plugin", options->agent_path,
+	    slash ? (int)(slash - options->agent_path) : 0, 0, err);
+	return ssh;
 }
-
-static int
-fd_ssh(const void *link)
-{
-	return ssh_fd(link);
-}
-
-static int
-result_ssh(void *link, struct err *err)
-{
-	return ssh_result(link, err);
-}
-
-static const char *
-phase_ssh(const void *link)
-{
-	return ssh_phase(link);
-}
-
-static void
-close_ssh(void *link)
-{
-	ssh_close(link);
-}
-
-const struct transport transport_ssh = {
-	"ssh", open_ssh, fd_ssh, result_ssh, phase_ssh, close_ssh
-};

@@ -25,5 +25,9 @@ struct transport {
 	void (*close)(void *link);
 };
 
-extern const struct transport transport_exec, transport_ssh;
+extern const struct transport transport_exec;
+
+/* Loads the SSH transport, once; NULL with the reason. */
+const struct transport *transport_ssh(const struct transport_options *options,
+    struct err *err);
 #endif

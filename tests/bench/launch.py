@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 build = sys.argv[1]
 python = sys.argv[2] if len(sys.argv) > 2 else None
 rounds = 15

@@ -92,6 +92,9 @@ test_near(void)
 	ok(near_enough("num_process", "num_processes"), "two letters short");
 	ok(near_enough("mixed-precison", "mixed_precision"), "a hyphen and a letter");
 	ok(near_distance("ab", "ba") == 1, "a swap is one");
+	ok(near_same("num-Processes", "num_processes") &&
+	    !near_same("num", "num_processes") && !near_same("nums", "num"),
+	    "the same word in another spelling, and whole");
 	ok(!near_enough("bogus_key", "num_processes"), "another word");
 }
 

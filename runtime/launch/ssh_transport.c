@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin libaccel-ssh.so: libssh and its cryptography are loaded only for
+ * runs on other hosts. */
+#include "runtime/launch/ssh.h"
+#include "runtime/launch/transport.h"
+
+#include "runtime/base/banned.h"
+
+static int
+open_ssh(const struct transport_options *options, const char *host,
+    void **out, struct err *err)
+{
+	struct ssh_options	 ssh = {
+		.config_file = options->ssh_config,
+		.agent_path = options->agent_path,
+	};
+	struct ssh_link		*link;
+
+	if (ssh_open(&ssh, host, &link, err) < 0)
+		return -1;
+	*out = link;
+	return 0;
+}
+
+static int
+fd_ssh(const void *link)
+{
+	return ssh_fd(link);
+}
+
+static int
+result_ssh(void *link, struct err *err)
+{
+	return ssh_result(link, err);
+}
+
+static const char *
+phase_ssh(const void *link)
+{
+	return ssh_phase(link);
+}
+
+static void
+close_ssh(void *link)
+{
+	ssh_close(link);
+}
+
+extern const struct transport transport_plugin;
+const struct transport transport_plugin = {
+	"ssh", open_ssh, fd_ssh, result_ssh, phase_ssh, close_ssh
+};
