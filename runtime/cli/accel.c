@@ -8,15 +8,10 @@
 
 #include "runtime/base/banned.h"
 
-static const struct command launch = {
-	"launch", "start a program's ranks, here and on other hosts",
-	.main = cli_launch, .page = "accel(1)",
-};
-
 /* One row a command, in the order of --help. */
 static const struct command *const commands[] = {
 	&command_config,
-	&launch,
+	&command_launch,
 	&command_help_of,
 	NULL
 };
@@ -63,11 +58,6 @@ help(struct call *call, struct err *err)
 			    call->argv[i]);
 			return err_hint(err, "\"accel --help\" lists them");
 		}
-	if (c->main) {
-		char word[] = "--help", *argv[] = { word, NULL };
-
-		return c->main(1, argv);
-	}
 	command_help(c, stdout);
 	return 0;
 }

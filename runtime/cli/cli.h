@@ -7,7 +7,6 @@
 
 enum { EXIT_USAGE = 2 };
 
-extern const struct command command_accel, command_config, command_help_of;
-
-int cli_launch(int argc, char **argv);
+extern const struct command command_accel, command_config, command_help_of,
+    command_launch;
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/near.h"
 #include "runtime/cli/cli.h"
@@ -241,7 +242,7 @@ command_help(const struct command *c, FILE *to)
 
 	if (c->below)
 		fprintf(to, "usage: accel%s%s COMMAND ...\n", gap, name);
-	if (c->run || c->main)
+	if (c->run)
 		fprintf(to, "%s accel%s%s [FLAGS]%s%s\n",
 		    c->below ? "      " : "usage:", gap, name,
 		    c->words ? " " : "", c->words ? c->words : "");
@@ -260,7 +261,14 @@ command_help(const struct command *c, FILE *to)
 	for (const struct option *o = c->options; o && o->name; o++)
 		help_option(o, to);
 	help_option(&help, to);
-	if (c->flags & COMMAND_FIELDS)
+	if (c->flags & COMMAND_ALL_FIELDS) {
+		struct buf fields_help = BUF_INIT;
+
+		fprintf(to, "\nFields of the configuration, as flags:\n\n");
+		if (config_help(&fields_help) == 0)
+			fputs(buf_text(&fields_help), to);
+		buf_clear(&fields_help);
+	} else if (c->flags & COMMAND_FIELDS)
 		fprintf(to, "  and each field of the configuration, as in "
 		    "\"accel launch --help\"\n");
 	if (c->page)
@@ -320,9 +328,11 @@ run_one(const struct command *c, char **argv)
 		code = 0;
 	} else if (got < 0) {
 		complain(c, &err);
-	} else if ((code = c->run(&call, &err)) < 0) {
-		complain(c, &err);
-		code = 1;
+	} else {
+		code = c->run(&call, &err);
+		if (code < 0 || *err.text)
+			complain(c, &err);
+		code = code < 0 ? 1 : code;
 	}
 	if (call.config)
 		config_clear(call.config);
@@ -347,8 +357,6 @@ command_run(const struct command *root, int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	if (c->main)
-		return c->main(argc, argv);
 	if (c->below && argc && argv[0][0] != '-') {
 		no_command(c, argv[0], &err);
 		complain(c, &err);

@@ -4,8 +4,7 @@
  *
  * Reading its words, --help, the messages about wrong usage and completion in
  * the shells all come from here, so that every command behaves alike.  A
- * command has a function of its own (main, for one that reads its own words; or
- * run, for one whose words were read), or commands below it, or both.
+ * command has a function to run, or commands below it, or both.
  */
 #ifndef RUNTIME_CLI_COMMAND_H
 #define RUNTIME_CLI_COMMAND_H
@@ -74,13 +73,13 @@ struct call {			/* a command whose words were read */
 enum {
 	COMMAND_FIELDS = 1 << 0,	/* each field is a flag as well */
 	COMMAND_SCRIPT = 1 << 1,	/* the first word ends the flags */
-	COMMAND_HIDDEN = 1 << 2		/* in no list */
+	COMMAND_HIDDEN = 1 << 2,	/* in no list */
+	COMMAND_ALL_FIELDS = 1 << 3	/* --help lists those flags */
 };
 
 struct command {
 	const char	*name, *what;	/* "show", "print each value" */
-	int		(*main)(int argc, char **argv);
-	/* An exit code; or -1 with *err, which is exit code 1. */
+	/* Gives the exit code; -1 is 1.  What is in *err gets printed. */
 	int		(*run)(struct call *call, struct err *err);
 	const char	*path;		/* "config show", where that differs */
 	const char	*words;		/* for usage: "KEY=VALUE ...", or NULL */

@@ -24,71 +24,38 @@
 
 extern char **environ;
 
+struct flags {
+	const char	*config_file, *ssh_config, *grace;
+	struct strv	 hosts, hostfile, env;
+	bool		 print;
+};
+
+static const struct option options[] = {
+	CONFIG_FILE(struct flags),
+	VALUES(struct flags, hosts, "hosts", 0, "H1:4,H2:4", TAKES_HOSTS,
+	    "the machines, each with its number of ranks"),
+	VALUES(struct flags, hostfile, "hostfile", 0, "FILE", TAKES_FILE,
+	    "the same, a line a host: H1 slots=4"),
+	VALUE(struct flags, ssh_config, "ssh_config", 0, "FILE", TAKES_FILE,
+	    "instead of ~/.ssh/config"),
+	VALUES(struct flags, env, "env", 0, "NAME[=VALUE]", TAKES_TEXT,
+	    "a variable for every rank; may be given again"),
+	VALUE(struct flags, grace, "grace", 0, "SECONDS", TAKES_TEXT,
+	    "from being told to stop to being killed (5)"),
+	SWITCH(struct flags, print, "print", 0,
+	    "show ranks, environment and commands; start nothing"),
+	OPTIONS_END
+};
+
 struct order {
-	struct config	 config;
+	struct config	*config;	/* borrowed */
 	struct hosts	 hosts;
 	struct strv	 env;		/* NAME=VALUE for every rank */
 	const char	*config_file, *ssh_config;
 	double		 grace_s;
-	bool		 print, help;
+	bool		 print;
 	char		**script;	/* the rest of argv */
 };
-
-static void
-usage(FILE *to)
-{
-	struct buf help = BUF_INIT;
-
-	fprintf(to,
-"usage: accel launch [FLAGS] SCRIPT [ARGUMENTS]\n"
-"\n"
-"Starts every rank of SCRIPT from this one command.\n"
-"\n"
-"  --config_file FILE     read this, not the default file\n"
-"  --hosts H1:4,H2:4      the machines, each with its number of ranks\n"
-"  --hostfile FILE        the same, a line a host: H1 slots=4\n"
-"  --ssh_config FILE      instead of ~/.ssh/config\n"
-"  --env NAME[=VALUE]     a variable for every rank; may be given again\n"
-"  --grace SECONDS        from being told to stop to being killed (5)\n"
-"  --print                show ranks, environment and commands; start nothing\n"
-"  -h, --help             this\n"
-"\n"
-"Fields of the configuration, as flags:\n\n");
-	if (config_help(&help) == 0)
-		fputs(buf_text(&help), to);
-	buf_clear(&help);
-}
-
-/* A name is compared with "-" for "_".  1 and the value, which may stand behind
- * "="; 0 for another flag; -1 where the value is missing. */
-static int
-own_flag(char **argv, int *at, const char *name, const char **value,
-    struct err *err)
-{
-	const char	*word = argv[*at];
-	size_t		 n = strlen(name);
-
-	if (strncmp(word, "--", 2))
-		return 0;
-	word += 2;
-	for (size_t i = 0; i < n; i++)
-		if (word[i] != name[i] && !(word[i] == '-' && name[i] == '_'))
-			return 0;
-	if (word[n] == '=') {
-		*value = word + n + 1;
-		*at += 1;
-		return 1;
-	}
-	if (word[n])
-		return 0;
-	if (!argv[*at + 1]) {
-		err_set(err, "--%s needs a value", name);
-		return err_hint(err, "see: accel launch --help");
-	}
-	*value = argv[*at + 1];
-	*at += 2;
-	return 1;
-}
 
 static int
 add_env(struct strv *env, const char *item, struct err *err)
@@ -112,69 +79,31 @@ add_env(struct strv *env, const char *item, struct err *err)
 	return ret < 0 ? err_nomem(err) : 0;
 }
 
+/* What the flags mean. */
 static int
-read_flags(struct order *o, char **argv, struct err *err)
+read_flags(struct order *o, const struct flags *f, struct err *err)
 {
-	const char	*value;
-	int		 at = 0, got;
-
-	while (argv[at] && argv[at][0] == '-') {
-		if (!strcmp(argv[at], "--")) {
-			at++;
-			break;
-		}
-		if (!strcmp(argv[at], "-h") || !strcmp(argv[at], "--help")) {
-			o->help = true;
-			return 0;
-		}
-		if (!strcmp(argv[at], "--print")) {
-			o->print = true;
-			at++;
-			continue;
-		}
-#define TAKE(name)	(got = own_flag(argv, &at, name, &value, err))
-		if (TAKE("config_file")) {
-			if (got > 0)
-				o->config_file = value;
-		} else if (TAKE("ssh_config")) {
-			if (got > 0)
-				o->ssh_config = value;
-		} else if (TAKE("hosts")) {
-			if (got > 0)
-				got = hosts_add(&o->hosts, value, err);
-		} else if (TAKE("hostfile")) {
-			if (got > 0)
-				got = hosts_read(&o->hosts, value, err);
-		} else if (TAKE("env")) {
-			if (got > 0)
-				got = add_env(&o->env, value, err);
-		} else if (TAKE("grace")) {
-			if (got > 0 && num_parse_real(value, 0, 86400,
-			    &o->grace_s) < 0) {
-				err_set(err, "--grace %s: not a number of "
-				    "seconds", value);
-				got = err_hint(err, "such as --grace 30");
-			}
-		} else {
-			got = config_flag(&o->config, argv, &at, err);
-			if (got == 0) {
-				err_set(err, "unknown flag %s", argv[at]);
-				value = config_near(argv[at] +
-				    strspn(argv[at], "-"));
-				got = value ? err_hint(err,
-				    "did you mean --%s?", value) :
-				    err_hint(err, "see: accel launch --help");
-			}
-		}
-#undef TAKE
-		if (got < 0)
+	for (size_t i = 0; i < f->hosts.count; i++)
+		if (hosts_add(&o->hosts, f->hosts.item[i], err) < 0)
 			return -1;
-	}
-	o->script = argv + at;
+	for (size_t i = 0; i < f->hostfile.count; i++)
+		if (hosts_read(&o->hosts, f->hostfile.item[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < f->env.count; i++)
+		if (add_env(&o->env, f->env.item[i], err) < 0)
+			return -1;
 	if (!*o->script) {
 		err_set(err, "no script was given");
 		return err_hint(err, "such as: accel launch train.py; see accel "
 		    "launch --help");
+	}
+	o->config_file = f->config_file;
+	o->ssh_config = f->ssh_config;
+	o->print = f->print;
+	o->grace_s = 5;
+	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {
+		err_set(err, "--grace %s: not a number of seconds", f->grace);
+		return err_hint(err, "such as --grace 30");
 	}
 	return 0;
 }
@@ -188,14 +117,14 @@ read_file(struct order *o, struct err *err)
 	int	 ret = 0;
 
 	if (o->config_file)
-		return config_read(&o->config, o->config_file, err);
-	if (o->config.origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
+		return config_read(o->config, o->config_file, err);
+	if (o->config->origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
 		return 0;
 	path = config_default_path();
 	if (!path)
 		return err_nomem(err);
 	if (access(path, F_OK) == 0)
-		ret = config_read(&o->config, path, err);
+		ret = config_read(o->config, path, err);
 	free(path);
 	return ret;
 }
@@ -205,7 +134,7 @@ read_file(struct order *o, struct err *err)
 static int
 settle(struct order *o, struct err *err)
 {
-	struct config	*c = &o->config;
+	struct config	*c = o->config;
 	bool		 several = c->main.num_processes > 1 ||
 	    o->hosts.count > 1 || (o->hosts.count && o->hosts.host[0].slots > 1);
 
@@ -230,13 +159,13 @@ check_script(const struct order *o, struct err *err)
 	struct stat	 st;
 	int		 fd;
 
-	if (o->config.launch.module && o->config.launch.no_python) {
+	if (o->config->launch.module && o->config->launch.no_python) {
 		err_set(err, "--module and --no_python exclude each other");
 		return err_hint(err, "a module needs Python");
 	}
-	if (o->hosts.count || o->config.launch.module)
+	if (o->hosts.count || o->config->launch.module)
 		return 0;	/* looked for where it will run */
-	if (o->config.launch.no_python && !strchr(script, '/'))
+	if (o->config->launch.no_python && !strchr(script, '/'))
 		return 0;	/* on PATH */
 	if (stat(script, &st) < 0) {
 		err_set(err, "%s: %s", script, strerror(errno));
@@ -244,7 +173,7 @@ check_script(const struct order *o, struct err *err)
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, "%s is a folder", script);
-	if (o->config.launch.no_python)
+	if (o->config->launch.no_python)
 		return 0;
 	fd = open(script, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -324,14 +253,14 @@ static int
 start(struct order *o, struct err *err)
 {
 	struct transport_options	 transport = { .ssh_config = o->ssh_config };
-	struct supervise_options	 options = {
+	struct supervise_options	 how = {
 		.transport = &transport, .grace_s = o->grace_s,
 		.colour = isatty(1) && !getenv("NO_COLOR"),
 	};
 	const char			*python = getenv("ACCEL_PYTHON");
 	struct plan			 plan = PLAN_INIT;
 	struct plan_order		 order = {
-		.config = &o->config, .hosts = &o->hosts, .argv = o->script,
+		.config = o->config, .hosts = &o->hosts, .argv = o->script,
 		.python = python && *python ? python : "python3",
 	};
 	unsigned char			 random[8];
@@ -370,7 +299,7 @@ start(struct order *o, struct err *err)
 		buf_clear(&text);
 		code = 0;
 	} else
-		code = supervise(&plan, &options);
+		code = supervise(&plan, &how);
 out:
 	plan_clear(&plan);
 	free(folder);
@@ -378,31 +307,31 @@ out:
 	return code;
 }
 
-int
-cli_launch(int argc, char **argv)
+static int
+run(struct call *call, struct err *err)
 {
-	struct order	o = { .grace_s = 5 };
-	struct err	err = ERR_INIT;
-	int		code = 1;
+	struct order	o = { .config = call->config, .script = call->argv };
+	int		code;
 
-	(void)argc;
-	config_init(&o.config);
 	/* Left by a torchrun around us; a rank would wait for its store. */
 	unsetenv("TORCHELASTIC_USE_AGENT_STORE");
-	if (read_flags(&o, argv, &err) < 0) {
+	if (read_flags(&o, call->options, err) < 0)
 		code = EXIT_USAGE;
-		err_print("accel launch", &err);
-	} else if (o.help) {
-		usage(stdout);
-		code = 0;
-	} else if (read_file(&o, &err) < 0 || settle(&o, &err) < 0 ||
-	    check_script(&o, &err) < 0 || config_check(&o.config, &err) < 0 ||
-	    (code = start(&o, &err)) < 0) {
-		code = 1;
-		err_print("accel launch", &err);
-	}
-	config_clear(&o.config);
+	else if (read_file(&o, err) < 0 || settle(&o, err) < 0 ||
+	    check_script(&o, err) < 0 || config_check(o.config, err) < 0)
+		code = -1;
+	else
+		code = start(&o, err);
 	hosts_clear(&o.hosts);
 	strv_clear(&o.env);
 	return code;
 }
+
+const struct command command_launch = {
+	"launch", "start a program's ranks, here and on other hosts",
+	.run = run, .words = "SCRIPT [ARGUMENTS]", .most = -1,
+	.about = "Starts every rank of SCRIPT from this one command.",
+	.page = "accel(1)", .options = options, .size = sizeof(struct flags),
+	.takes = TAKES_FILE,
+	.flags = COMMAND_FIELDS | COMMAND_ALL_FIELDS | COMMAND_SCRIPT,
+};
