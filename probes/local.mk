@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 %C%_libprobes_la_SOURCES = \
 	%D%/child.c \
 	%D%/cuda.c \
+	%D%/devices.c %D%/devices.h \
 	%D%/machine.c \
 	%D%/net.c \
 	%D%/probe.h \

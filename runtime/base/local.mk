@@ -7,6 +7,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/err.c  %D%/err.h \
 	%D%/file.c %D%/file.h \
 	%D%/hash.h \
+	%D%/lines.c %D%/lines.h \
 	%D%/near.c %D%/near.h \
 	%D%/num.c  %D%/num.h \
 	%D%/plugin.c %D%/plugin.h \

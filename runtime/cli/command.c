@@ -204,6 +204,11 @@ command_read(const struct command *c, char **argv, void *options,
 		got = take_flag(c, argv, &at, options, err);
 		if (got == 0 && config)
 			got = config_flag(config, argv, &at, err);
+		if (got == 0 && c->flags & COMMAND_ANY_WORD) {
+			argv[n++] = word;
+			at++;
+			continue;
+		}
 		if (got == 0)
 			got = unknown_flag(c, word, config != NULL, err);
 		if (got < 0)

@@ -74,7 +74,8 @@ enum {
 	COMMAND_FIELDS = 1 << 0,	/* each field is a flag as well */
 	COMMAND_SCRIPT = 1 << 1,	/* the first word ends the flags */
 	COMMAND_HIDDEN = 1 << 2,	/* in no list */
-	COMMAND_ALL_FIELDS = 1 << 3	/* --help lists those flags */
+	COMMAND_ALL_FIELDS = 1 << 3,	/* --help lists those flags */
+	COMMAND_ANY_WORD = 1 << 4	/* what is no flag of it is a word */
 };
 
 struct command {

@@ -3,46 +3,185 @@
 #include "runtime/cli/config.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/file.h"
+#include "runtime/base/lines.h"
 #include "runtime/cli/cli.h"
+#include "runtime/config/changes.h"
 
 #include "runtime/base/banned.h"
 
 static const struct command *const commands[] = {
 	&command_config_show,
+	&command_config_explain,
+	&command_config_set,
+	&command_config_diff,
+	&command_config_default,
+	&command_config_update,
 	NULL
 };
 
+struct wizard {
+	const char	*config_file;
+	bool		 plain, screens;
+};
+
+static const struct option options[] = {
+	CONFIG_FILE(struct wizard),
+	SWITCH(struct wizard, plain, "plain", 0,
+	    "questions by lines, without asking which"),
+	SWITCH(struct wizard, screens, "screens", 0,
+	    "screens, without asking which"),
+	OPTIONS_END
+};
+
+/* A terminal can have screens: which?  True for screens. */
+static bool
+wants_screens(void)
+{
+	char line[64];
+
+	printf("Screens, or questions one by one? [screens] ");
+	fflush(stdout);
+	if (!fgets(line, sizeof line, stdin))
+		return false;
+	return *line == '\n' || *line == 's' || *line == 'S' || *line == 'y' ||
+	    *line == 'Y';
+}
+
+static bool
+terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term &&
+	    strcmp(term, "dumb") && !getenv("ACCESSIBLE");
+}
+
+/* Becomes accel-setup, which has the questions and the screens. */
+static int
+run(struct call *call, struct err *err)
+{
+	const struct wizard	*o = call->options;
+	const char		*argv[5] = { "accel-setup" };
+	char			*program;
+	int			 n = 1;
+
+	if (o->plain && o->screens) {
+		err_set(err, "--plain and --screens exclude each other");
+		return EXIT_USAGE;
+	}
+	if (o->plain || (!o->screens && !(terminal() && wants_screens())))
+		argv[n++] = "--plain";
+	if (o->config_file) {
+		argv[n++] = "--config_file";
+		argv[n++] = o->config_file;
+	}
+	if (!(program = cli_beside("accel-setup")))
+		return err_nomem(err);
+	fflush(stdout);
+	execv(program, (char *const *)(uintptr_t)argv);
+	err_set(err, "%s: %s", program, strerror(errno));
+	free(program);
+	return err_hint(err, "accel config default writes a file without "
+	    "questions");
+}
+
 const struct command command_config = {
-	"config", "make, show, check and change a configuration",
-	.page = "accel-config(1)", .below = commands,
+	"config", "make, show, check and change a configuration", .run = run,
+	.about = "Asks, checks and writes the file that accel launch reads.  At a "
+	    "terminal it\noffers screens (accel-setup).  The commands below it "
+	    "work without questions.",
+	.page = "accel-config(1)", .options = options,
+	.size = sizeof(struct wizard), .below = commands,
 };
 
 int
 cli_config_load(struct config *c, const char *given, bool optional,
-    char **path, struct err *err)
+    struct err *err)
 {
-	char	*name = given ? strdup(given) : config_default_path();
+	char	*path = given ? strdup(given) : config_default_path();
 	int	 ret;
 
-	if (!name)
+	if (!path)
 		return err_nomem(err);
-	if (access(name, F_OK) == 0 || errno != ENOENT)
-		ret = config_read(c, name, err);
+	if (access(path, F_OK) == 0 || errno != ENOENT)
+		ret = config_read(c, path, err);
 	else if (!given && optional)
 		ret = 0;
 	else {
-		err_set(err, "%s: there is no such file", name);
+		err_set(err, "%s: there is no such file", path);
 		ret = err_hint(err, given ? "\"accel config --config_file %s\" "
-		    "makes it" : "\"accel config\" makes one", name);
+		    "makes it" : "\"accel config\" makes one", path);
 	}
-	if (path)
-		*path = name;
-	else
-		free(name);
+	for (size_t i = 0; ret == 0 && i < c->warnings.count; i++)
+		fprintf(stderr, "accel: %s\n", c->warnings.item[i]);
+	free(path);
 	return ret;
+}
+
+int
+cli_config_save(const struct config *was, const struct config *is, bool dry,
+    struct err *err)
+{
+	struct changes	changes = CHANGES_INIT;
+	struct buf	old = BUF_INIT, new = BUF_INIT, text = BUF_INIT;
+	struct err	problem = ERR_INIT;
+	int		code = -1;
+
+	if (file_read(was->path, &old, err) < 0 ||
+	    changes_find(&changes, was, is, err) < 0)
+		goto out;
+	if (config_print(is, &new) < 0 ||
+	    changes_print(&changes, &text) < 0 || (dry &&
+	    lines_diff(buf_text(&old), buf_text(&new), was->path, was->path,
+	    &text) < 0)) {
+		err_nomem(err);
+		goto out;
+	}
+	code = 0;
+	if (old.len == new.len && !memcmp(buf_text(&old), buf_text(&new),
+	    old.len))
+		printf("%s: nothing to change\n", was->path);
+	else if (dry)
+		fputs(buf_text(&text), stdout);
+	else if ((code = config_write(is, was->path, err)) == 0)
+		printf("%swritten: %s\n", buf_text(&text), was->path);
+	if (code == 0 && config_check(is, &problem) < 0)
+		fprintf(stderr, "accel: but now %s\n       %s\n", problem.text,
+		    problem.hint);
+out:
+	changes_clear(&changes);
+	buf_clear(&old);
+	buf_clear(&new);
+	buf_clear(&text);
+	return code;
+}
+
+char *
+cli_beside(const char *program)
+{
+	char	 self[4096], *path, *slash;
+	ssize_t	 n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	if ((slash = strrchr(self, '/'))) {
+		*slash = '\0';
+		/* libtool runs programs of a build folder from .libs */
+		if (slash - self > 6 && !strcmp(slash - 6, "/.libs"))
+			slash[-6] = '\0';
+		if (asprintf(&path, "%s/%s", self, program) < 0)
+			return NULL;
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return asprintf(&path, BINDIR "/%s", program) < 0 ? NULL : path;
 }

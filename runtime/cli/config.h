@@ -7,12 +7,24 @@
 #include "runtime/cli/command.h"
 #include "runtime/config/schema.h"
 
-extern const struct command command_config_show;
+extern const struct command command_config_default, command_config_diff,
+    command_config_explain, command_config_set, command_config_show,
+    command_config_update;
 
 /* Reads the file that is meant, "given" or else the default one, into *c, under
- * the flags that are in it already.  Where it is not there: -1 with the way to
- * one; but 0 for the default file if that is "optional".  *path, if not NULL,
- * gets the path, to free(), even then. */
+ * the flags that are in it already, and prints the warnings.  Where it is not
+ * there: -1 with the way to one; but 0 for the default file if that is
+ * "optional". */
 int  cli_config_load(struct config *c, const char *given, bool optional,
-    char **path, struct err *err);
+    struct err *err);
+
+/* Writes *is to the file that *was was read from, and says what changed; the
+ * file stays untouched where that is nothing, or with "dry".  An exit code, or
+ * -1. */
+int  cli_config_save(const struct config *was, const struct config *is,
+    bool dry, struct err *err);
+
+/* The program of this build by that name: beside this one, else where programs
+ * are installed.  free() it; NULL without memory. */
+char *cli_beside(const char *program);
 #endif

@@ -125,7 +125,7 @@ run(struct call *call, struct err *err)
 {
 	const struct show *o = call->options;
 
-	if (cli_config_load(call->config, o->config_file, true, NULL, err) < 0)
+	if (cli_config_load(call->config, o->config_file, true, err) < 0)
 		return -1;
 	return o->json ? print_json(call->config, o, err) :
 	    print_text(call->config, o, err);

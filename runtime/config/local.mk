@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 %C%_libconfig_la_SOURCES = \
 	%D%/choices.def %D%/fields.def %D%/launch.def %D%/rules.def \
 	%D%/sections.def %D%/fields-undef.h %D%/intern.h \
+	%D%/changes.c %D%/changes.h \
 	%D%/check.c \
 	%D%/environ.c \
 	%D%/flags.c \

@@ -43,7 +43,7 @@
 #include "runtime/config/fields-undef.h"
 
 #define ROW(g, m, k, t, w, ak, ...) [FIELD_##g##_##m] = {		\
-	.key = k, .type = t, .offset = offsetof(struct config, g.m),	\
+	.key = k, .member = #g "." #m, .type = t, .offset = offsetof(struct config, g.m),	\
 	.group = group_##g, .title = title_##g, .when = when_##g##_##m,	\
 	.when_text = w, .ask = ak, .help = __VA_ARGS__ },
 #define GROUP(g, key, title)

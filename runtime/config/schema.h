@@ -99,6 +99,7 @@ struct field {
 	const char		*flag;	/* behind "--"; the key as a rule */
 	const char		*alias;	/* an older key or flag, or NULL */
 	const char		*group;	/* YAML mapping that holds it, or "" */
+	const char		*member;	/* in struct config: "fsdp.version" */
 	const char		*title;	/* of the group */
 	const char		*env;	/* exported to every rank, or NULL */
 	const char		*ask, *help;

@@ -2,6 +2,7 @@
 #include "runtime/config/words.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/buf.h"
@@ -23,6 +24,16 @@ names(int id, const char *word)
 	    same(word, fields[id].alias);
 }
 
+/* "fsdp" is fine for "fsdp_config". */
+static bool
+is_section(const char *word, const char *section)
+{
+	size_t	n = strlen(word);
+
+	return *section && (same(word, section) || (strlen(section) > n &&
+	    !strcmp(section + n, "_config") && !strncmp(word, section, n)));
+}
+
 /* Row of a section's key; a key alone, without "fsdp_", is fine here. */
 static int
 in_section(const char *section, const char *key)
@@ -31,12 +42,37 @@ in_section(const char *section, const char *key)
 		for (int i = 0; i < FIELD_COUNT; i++) {
 			const char	*tail = strchr(fields[i].key, '_');
 
-			if (!same(section, fields[i].group))
+			if (!is_section(section, fields[i].group))
 				continue;
 			if (pass ? tail && same(key, tail + 1) : names(i, key))
 				return i;
 		}
 	return -1;
+}
+
+/* Sections may have a key of the same name; then the section must be said,
+ * except where one of them has it as its flag. */
+static int
+alone(const char *key, struct err *err)
+{
+	int		id = config_field_of(key);
+	struct buf	all = BUF_INIT;
+	size_t		n = 0;
+
+	if (id < 0 || !same(key, fields[id].key) || same(key, fields[id].flag))
+		return id;
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (same(key, fields[i].key)) {
+			buf_adds(&all, n++ ? ", " : "");
+			field_path((enum field_id)i, &all);
+		}
+	if (n > 1) {
+		err_set(err, "there are %zu keys \"%.200s\"", n, key);
+		err_hint(err, "one of: %s", buf_text(&all));
+		id = -2;
+	}
+	buf_clear(&all);
+	return id;
 }
 
 /* The key of the nearest field, those of a section first. */
@@ -49,7 +85,8 @@ nearest(const char *section, const char *key)
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		size_t	d = near_distance(key, fields[i].key);
 
-		if (d >= least || (*section && !same(section, fields[i].group)))
+		if (d >= least || (*section &&
+		    !is_section(section, fields[i].group)))
 			continue;
 		if (near_enough(key, fields[i].key)) {
 			least = d;
@@ -73,9 +110,9 @@ field_named(const char *name, struct err *err)
 		section[dot - key] = '\0';
 		key = dot + 1;
 	}
-	id = *section ? in_section(section, key) : config_field_of(key);
-	if (id >= 0)
-		return id;
+	id = *section ? in_section(section, key) : alone(key, err);
+	if (id != -1)
+		return id < 0 ? -1 : id;
 	err_set(err, "there is no key \"%.200s\"", name);
 	id = nearest(section, key);
 	if (id < 0 && *section)
@@ -104,6 +141,147 @@ field_flag(enum field_id id)
 	if (f->flags & FIELD_NOFLAG)
 		return NULL;
 	return f->flag ? f->flag : f->key;
+}
+
+/* A member as conditions name it, "fsdp.version": the field's key. */
+static const char *
+key_of_member(const char *member, size_t n)
+{
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (strlen(fields[i].member) == n &&
+		    !strncmp(fields[i].member, member, n))
+			return fields[i].key;
+	return NULL;
+}
+
+/* A symbol of a choice, "dist_FSDP": its word, among those of any field. */
+static const char *
+word_of_symbol(const char *symbol, size_t n)
+{
+#define CHOICES(set)
+#define CHOICE(set, sym, word, what)					\
+	if (n == sizeof #set "_" #sym - 1 &&				\
+	    !strncmp(symbol, #set "_" #sym, n))				\
+		return word;
+#define END_CHOICES(set)
+#include "runtime/config/choices.def"
+#undef CHOICES
+#undef CHOICE
+#undef END_CHOICES
+	return NULL;
+}
+
+static size_t
+name_length(const char *s)
+{
+	return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	    "0123456789_.");
+}
+
+/* The condition is C, as it stands in the table; this reads it aloud. */
+int
+field_needs(enum field_id id, struct buf *out)
+{
+	static const struct { const char *code, *word; } words[] = {
+		{ "==", "is" }, { "!=", "is not" }, { "&&", "and" },
+		{ "||", "or" }, { ">=", "is at least" },
+		{ "<=", "is at most" }, { ">", "is above" },
+		{ "<", "is below" }, { "!", "no " }, { "\n", " " },
+		{ "\t", " " },
+	};
+	enum { WORDS = sizeof words / sizeof *words };
+	const char	*at = fields[id].when_text, *word;
+
+	if (!strcmp(at, "true"))
+		return 0;
+	while (*at) {
+		size_t n, i = 0;
+
+		if (!strncmp(at, "c->", 3)) {
+			at += 3;
+			n = name_length(at);
+			word = key_of_member(at, n);
+		} else if ((n = name_length(at)))
+			word = word_of_symbol(at, n);
+		else {
+			while (i < WORDS && strncmp(at, words[i].code,
+			    strlen(words[i].code)))
+				i++;
+			word = i < WORDS ? words[i].word : NULL;
+			n = word ? strlen(words[i].code) : 1;
+		}
+		if (word)
+			buf_adds(out, word);
+		else
+			buf_add(out, at, n);
+		at += n;
+	}
+	return buf_failed(out) ? -1 : 0;
+}
+
+/* Items behind commas, perhaps in brackets, to the lines of a list. */
+static void
+list_of(const char *text, struct buf *out)
+{
+	size_t	n = strlen(text);
+
+	if (n >= 2 && text[0] == '[' && text[n - 1] == ']') {
+		text++;
+		n -= 2;
+	}
+	while (n) {
+		const char	*comma = memchr(text, ',', n);
+		size_t		 item = comma ? (size_t)(comma - text) : n;
+		size_t		 skip = item < n ? item + 1 : n;
+
+		for (; item && *text == ' '; text++, item--, skip--, n--)
+			;
+		buf_add(out, text, item);
+		buf_adds(out, "\n");
+		text += skip;
+		n -= skip;
+	}
+}
+
+int
+config_put(struct config *c, enum field_id id, const char *text,
+    enum origin origin, struct err *err)
+{
+	struct buf	list = BUF_INIT;
+	int		ret;
+
+	if (fields[id].type != TYPE_LIST || strchr(text, '\n'))
+		return config_set(c, id, text, origin, err);
+	list_of(text, &list);
+	ret = buf_failed(&list) ? err_nomem(err) :
+	    config_set(c, id, buf_text(&list), origin, err);
+	buf_clear(&list);
+	return ret;
+}
+
+int
+config_unset(struct config *c, enum field_id id, struct err *err)
+{
+	struct config	fresh;
+	struct buf	text = BUF_INIT;
+	int		ret;
+
+	config_init(&fresh);
+	ret = config_get(&fresh, id, &text) < 0 ? err_nomem(err) :
+	    config_set(c, id, buf_text(&text), ORIGIN_DEFAULT, err);
+	/* A list is null where it is not there, and empty where it is "". */
+	if (ret == 0 && fields[id].type == TYPE_LIST &&
+	    config_null(&fresh, id)) {
+		char	**at = (char **)((char *)c + fields[id].offset);
+
+		free(*at);
+		*at = NULL;
+	}
+	c->in_file[id] = false;
+	c->line[id] = 0;
+	config_clear(&fresh);
+	buf_clear(&text);
+	return ret;
 }
 
 int
@@ -148,7 +326,9 @@ config_whence(const struct config *c, enum field_id id, struct buf *out)
 		return buf_addf(out, "environment%s%s", fields[id].env ?
 		    " " : "", fields[id].env ? fields[id].env : "");
 	case ORIGIN_FILE:
-		return buf_adds(out, "file");
+		buf_adds(out, c->path ? c->path : "file");
+		return c->line[id] ? buf_addf(out, ":%d", c->line[id]) :
+		    buf_adds(out, "");
 	case ORIGIN_FOUND:
 		return buf_adds(out, "this machine");
 	case ORIGIN_USER:

@@ -16,6 +16,17 @@ int  field_path(enum field_id id, struct buf *out);
 /* The flag without "--", or NULL where there is none. */
 const char *field_flag(enum field_id id);
 
+/* When the field has a meaning, in words: "distributed_type is FSDP"; nothing
+ * where that is always. */
+int  field_needs(enum field_id id, struct buf *out);
+
+/* As config_set(), with a list in one line: a,b or [a, b]. */
+int  config_put(struct config *c, enum field_id id, const char *text,
+    enum origin origin, struct err *err);
+
+/* Back to its default, and out of the file when that is written. */
+int  config_unset(struct config *c, enum field_id id, struct err *err);
+
 /* The value in one line: null where it is, [a, b] for a list. */
 int  config_say(const struct config *c, enum field_id id, struct buf *out);
 

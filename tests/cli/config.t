@@ -61,4 +61,156 @@ else
 fi
 "$accel" config show >/dev/full 2>"$work/err"
 is "a full disk is no success" $? 1
+out=$("$accel" config show --config_file "$f" --origin)
+has "a value's line is named" "$out" "$f:4"
+has "and a default" "$out" "default"
+
+# set
+cp "$f" "$work/before"
+out=$("$accel" config set --config_file "$f" --dry-run num-processes=8)
+is "a dry run succeeds" $? 0
+has "and prints the difference" "$out" "
++num_processes: 8"
+ok "and writes nothing" cmp "$f" "$work/before"
+out=$("$accel" config set --config_file "$f" num-processes=8 fsdp.version=3 2>&1)
+is "a wrong value is refused" $? 2
+has "with its range" "$out" "from 1 to 2"
+ok "and the other change is not made" cmp "$f" "$work/before"
+out=$("$accel" config set --config_file "$f" num_processes=8 \
+	fsdp_config.fsdp_verson=1 2>&1)
+is "so is an unknown key" $? 2
+has "and the nearest one of the section is named" "$out" \
+	"did you mean fsdp_config.fsdp_version?"
+"$accel" config set --config_file "$f" cpu=1 use_cpu=0 2>"$work/err"
+is "a key given twice is refused, also under another name" $? 2
+"$accel" config set --config_file "$f" tee=3 2>"$work/err"
+is "so is what only a launch has" $? 2
+"$accel" config set --config_file "$f" 2>"$work/err"
+is "and nothing to set" $? 2
+"$accel" config set --config_file "$f" --unset distributed_type 2>"$work/err"
+is "and to unset what a file must have" $? 2
+ok "all of which changed nothing" cmp "$f" "$work/before"
+out=$("$accel" config set --config_file "$f" --num-processes=8 2>&1)
+is "a flag is no setting" $? 2
+out=$("$accel" config set --config_file "$f" num-processes=8 debug=yes)
+has "set says what changed" "$out" "num_processes: 4 -> 8
+debug: false -> true
+written: $f"
+has "and it did" "$(cat "$f")" "num_processes: 8"
+is "the same again changes nothing" "$("$accel" config set --config_file "$f" \
+	num_processes=8)" "$f: nothing to change"
+out=$("$accel" config set --config_file "$f" --unset num_processes)
+has "unset says so" "$out" "num_processes: 8 -> null"
+is "and the key is gone" "$(grep num_processes "$f")" ""
+"$accel" config set --config_file "$f" num_processes=8 >/dev/null
+"$accel" config set --config_file "$f" num_processes=null >/dev/null
+is "null is the same" "$(grep num_processes "$f")" ""
+out=$("$accel" config set --config_file "$f" machine_rank=1 2>&1)
+has "a broken rule is told" "$out" "but now machine_rank"
+out=$("$accel" config set --config_file "$work/none" debug=1 2>&1)
+is "there must be a file" $? 1
+echo "distributed_type: [" >"$work/bad"
+out=$("$accel" config set --config_file "$work/bad" debug=1 2>&1)
+is "that can be read" $? 1
+is "else it stays as it is" "$(cat "$work/bad")" "distributed_type: ["
+nobody=
+[ "$(id -u)" -ne 0 ] || nobody="setpriv --reuid=65534 --clear-groups"
+chmod a+x "$work"
+if $nobody "$accel" --version >/dev/null 2>&1; then
+	mkdir "$work/ro"
+	cp "$work/before" "$work/ro/c.yaml"
+	chmod a-w "$work/ro"
+	out=$($nobody "$accel" config set --config_file "$work/ro/c.yaml" \
+		debug=1 2>&1)
+	is "a folder that cannot be written is an error" $? 1
+	has "that says why" "$out" "the folder must be writable"
+	chmod u+w "$work/ro"
+else
+	skip "root writes everywhere, and nobody may not look here"
+fi
+
+# diff
+cat >"$work/a" <<-'END'
+	distributed_type: FSDP
+	num_processes: 010
+	fsdp_config: {fsdp_version: 2}
+END
+cat >"$work/b" <<-'END'
+	# the same, otherwise said
+	fsdp_config:
+	  fsdp_version: 2
+	  fsdp_offload_params: false
+	num_processes: 8
+	distributed_type: "FSDP"
+END
+out=$("$accel" config diff "$work/a" "$work/b")
+is "what means the same is equal" "$? $out" "0 "
+echo "debug: true" >>"$work/b"
+out=$("$accel" config diff "$work/a" "$work/b")
+is "a difference is exit code 1" $? 1
+has "and named" "$out" "debug: false -> true"
+"$accel" config diff "$work/a" "$work/none" 2>"$work/err"
+is "trouble is exit code 2" $? 2
+is "quiet is quiet" "$("$accel" config diff -q "$work/a" "$work/b")" ""
+
+# explain
+out=$("$accel" config explain --config_file "$work/b" --fsdp-version)
+has "explain takes a flag" "$out" "Key        fsdp_config.fsdp_version"
+has "knows the value and its line" "$out" "Now        2  ($work/b:3)"
+has "the condition in words" "$out" "Needs      distributed_type is FSDP"
+has "an older name" "$("$accel" config explain cpu)" "Key        use_cpu"
+out=$("$accel" config explain mixed_precison 2>&1)
+is "an unknown key is wrong usage" $? 2
+has "with the nearest" "$out" "did you mean mixed_precision?"
+
+# default
+mkdir -p "$work/dev/dev"
+ACCEL_DEVICES=$work/dev
+export ACCEL_DEVICES
+d=$work/hf/accelerate/default_config.yaml
+out=$("$accel" config default)
+is "default says what it wrote" "$out" "written: $d"
+has "without devices: the CPU" "$(cat "$d")" "use_cpu: true"
+cp "$d" "$work/before"
+touch "$work/dev/dev/nvidia0" "$work/dev/dev/nvidia1" "$work/dev/dev/nvidiactl"
+out=$("$accel" config default 2>&1)
+is "it replaces no file" $? 1
+has "and says what would" "$out" "--force"
+ok "which is true" cmp "$d" "$work/before"
+ok "with --force it does" "$accel" config default --force \
+	--mixed_precision bf16
+has "two devices are two processes" "$(cat "$d")" "num_processes: 2"
+has "of their kind" "$(cat "$d")" "distributed_type: MULTI_GPU"
+has "in the precision asked for" "$(cat "$d")" "mixed_precision: bf16"
+rm "$work"/dev/dev/*
+touch "$work/dev/dev/davinci0" "$work/dev/dev/davinci1" \
+	"$work/dev/dev/davinci_manager"
+has "other makers' devices are known" "$("$accel" config default --print)" \
+	"distributed_type: MULTI_NPU"
+"$accel" config default --mixed_precision fp32 2>"$work/err"
+is "a wrong precision is wrong usage" $? 2
+
+# update
+ok "update leaves a file of today alone" sh -c \
+	"'$accel' config update | grep -q 'nothing to change'"
+printf 'distributed_type: "NO"\nfp16: true\n' >"$work/old"
+ok "an old file" "$accel" config update --config_file "$work/old"
+has "gets today's words" "$(cat "$work/old")" "mixed_precision: fp16"
+is "and loses the old ones" "$(grep ^fp16 "$work/old")" ""
+
+# the wizard
+rm "$d"
+out=$("$accel" config </dev/null 2>&1)
+is "without input the wizard fails" $? 1
+has "as a conversation" "$out" "How is training distributed?"
+ok "and writes nothing" test ! -e "$d"
+yes '' | "$accel" config --config_file "$work/new" >/dev/null
+ok "it writes the file that it was told" test -s "$work/new"
+if command -v script >/dev/null; then
+	out=$(echo q | TERM=xterm script -qec "'$accel' config" /dev/null)
+	has "at a terminal it offers screens" "$out" "Screens, or questions"
+	has "and can go on by lines" "$out" "How is training distributed?"
+else
+	skip "no script(1)"
+fi
 done_testing

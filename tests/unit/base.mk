@@ -7,3 +7,7 @@ check_PROGRAMS += %D%/safetensors
 TESTS += %D%/safetensors
 %C%_safetensors_SOURCES = %D%/safetensors.c tests/tap.h
 %C%_safetensors_LDADD = runtime/base/libsafetensors.la
+check_PROGRAMS += %D%/lines
+TESTS += %D%/lines
+%C%_lines_SOURCES = %D%/lines.c tests/tap.h
+%C%_lines_LDADD = runtime/base/libbase.la
