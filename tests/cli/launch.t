@@ -141,7 +141,8 @@ out=$($accel launch --cpu --num_processes 2 --no_python ./many.sh |
 is "a reader that pauses loses no line" "$out" 120000
 out=$( (timeout 30 $accel launch --grace 0.2 --cpu --num_processes 2 \
 	--no_python yes 2>/dev/null; echo $? >code) | head -1)
-is "with its reader gone the run ends" "$out $(cat code)" "localhost:0 y 141"
+is "with its reader gone the run ends" "${out%[01] y}? y $(cat code)" \
+	"localhost:? y 141"
 out=$(TORCHELASTIC_USE_AGENT_STORE=True $accel launch --cpu --num_processes 2 \
 	--no_python /usr/bin/env | grep -c AGENT_STORE)
 is "a torchrun around us leaves no store to wait for" "$out" 0
