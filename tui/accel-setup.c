@@ -162,18 +162,28 @@ static int
 ask(struct form *f, const struct options *o, struct err *err)
 {
 	const char *no_color = getenv("NO_COLOR");
+	struct buf script = BUF_INIT;
 	struct screen s = {
-		.form = f, .script = o->script ? *o->script : NULL,
-		.ascii = o->ascii,
+		.form = f, .ascii = o->ascii,
 		.color = !o->no_color && !(no_color && *no_color),
 	};
+	int status;
 
-	if (wants_plain(o))
-		return plain_run(f, stdin, stdout, err);
-	if (screen_run(&s, err))
-		return -1;
-	if (s.done == DONE_LAUNCH)
+	for (char **word = o->script; word && *word; word++) {
+		buf_adds(&script, word == o->script ? "" : " ");
+		buf_add_word(&script, *word);
+	}
+	s.script = o->script ? buf_text(&script) : NULL;
+	if (wants_plain(o)) {
+		status = plain_run(f, s.script, stdin, stdout, err);
+		s.done = status == PLAIN_LAUNCH ? DONE_LAUNCH : DONE_QUIT;
+	} else
+		status = screen_run(&s, err);
+	buf_clear(&script);
+	if (status >= 0 && s.done == DONE_LAUNCH)
 		return launch(f, o->script, err);
+	if (status || wants_plain(o))
+		return status;
 	if (f->saved.len && !form_unsaved(f))
 		printf("%s: %s is ready: accel launch --config_file %s "
 		    "SCRIPT\n", program, f->path, f->path);

@@ -337,8 +337,7 @@ draw_foot(const struct screen *s, int y, int w)
 		    "before you say so, and u takes each change back.");
 	else
 		wrap((struct area){ y, 1, 3, w - 2 }, 0, "2 goes back to the "
-		    "fields.  Saving with a problem is possible: the launch "
-		    "will name it.");
+		    "fields.%s");
 	buf_clear(&line);
 	buf_addf(&line, " %s", f->step == STEP_TRAINING ? "Enter change" :
 	    f->step == STEP_START ? "Enter go on" : "Enter save");

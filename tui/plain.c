@@ -9,6 +9,7 @@
 
 struct talk {
 	struct form	*f;
+	const char	*script;	/* to launch, or NULL */
 	FILE		*in, *out;
 	char		*line;		/* the last answer */
 	size_t		 room;
@@ -92,12 +93,34 @@ meant(enum field_id id, const char *text)
 	return text;
 }
 
+/* 1 yes, 0 no, 2 back, -1 at the end of the input; Enter is yes. */
+static int
+agreed(struct talk *t)
+{
+	char *text;
+
+	for (;;) {
+		fputs(" [yes]\n> ", t->out);
+		if (!(text = answer(t)))
+			return -1;
+		if (!*text || !strcmp(text, "y") || !strcmp(text, "yes"))
+			return 1;
+		if (!strcmp(text, "n") || !strcmp(text, "no") ||
+		    !strcmp(text, "q"))
+			return 0;
+		if (!strcmp(text, "b"))
+			return 2;
+		fputs("yes, no, or b to go back?", t->out);
+	}
+}
+
+enum { BACK = PLAIN_LAUNCH + 1 };
+
 static int
 confirm(struct talk *t, struct err *err)
 {
 	struct err fault = ERR_INIT;
 	struct buf yaml = BUF_INIT;
-	char *text;
 
 	config_print(form_now(t->f), &yaml);
 	fprintf(t->out, "\nThis is the file:\n\n%s\n", buf_text(&yaml));
@@ -105,23 +128,26 @@ confirm(struct talk *t, struct err *err)
 	if (config_check(form_now(t->f), &fault))
 		fprintf(t->out, "Problem: %s%s%s\n", fault.text,
 		    *fault.hint ? ": " : "", fault.hint);
-	for (;;) {
-		fprintf(t->out, "Write it to %s? [yes]\n> ", t->f->path);
-		if (!(text = answer(t)))
-			return ended(err);
-		if (!strcmp(text, "b"))
-			return 2;
-		if (!strcmp(text, "n") || !strcmp(text, "no") ||
-		    !strcmp(text, "q"))
-			return 1;
-		if (!*text || !strcmp(text, "y") || !strcmp(text, "yes"))
-			break;
+	fprintf(t->out, "Write it to %s?", t->f->path);
+	switch (agreed(t)) {
+	case -1:
+		return ended(err);
+	case 0:
+		return PLAIN_LEFT;
+	case 2:
+		return BACK;
 	}
 	if (form_save(t->f, err))
 		return -1;
-	fprintf(t->out, "Written: %s\nRun it: accel launch --config_file %s "
-	    "SCRIPT\n", t->f->path, t->f->path);
-	return 0;
+	fprintf(t->out, "Written: %s\n", t->f->path);
+	if (t->script) {
+		fprintf(t->out, "Launch %s now?", t->script);
+		if (agreed(t) == 1)
+			return PLAIN_LAUNCH;
+	}
+	fprintf(t->out, "Run it: accel launch --config_file %s %s\n",
+	    t->f->path, t->script ? t->script : "SCRIPT");
+	return PLAIN_WRITTEN;
 }
 
 /* One question until it is answered: the next field, FIELD_COUNT at the end,
@@ -182,10 +208,10 @@ converse(struct talk *t, struct err *err)
 			return ended(err);
 		if (id == -1) {
 			fputs("Nothing was written.\n", t->out);
-			return 1;
+			return PLAIN_LEFT;
 		}
-		if ((status = confirm(t, err)) != 2) {
-			if (status == 1)
+		if ((status = confirm(t, err)) != BACK) {
+			if (status == PLAIN_LEFT)
 				fputs("Nothing was written.\n", t->out);
 			return status;
 		}
@@ -194,9 +220,10 @@ converse(struct talk *t, struct err *err)
 }
 
 int
-plain_run(struct form *f, FILE *in, FILE *out, struct err *err)
+plain_run(struct form *f, const char *script, FILE *in, FILE *out,
+    struct err *err)
 {
-	struct talk t = { .f = f, .in = in, .out = out };
+	struct talk t = { .f = f, .script = script, .in = in, .out = out };
 	int status = converse(&t, err);
 
 	free(t.line);

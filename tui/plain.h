@@ -9,8 +9,11 @@
 struct form;
 struct err;
 
-/* Asks on out, reads answers from in, and writes the file.  0 written, 1 the
- * user did not want it, -1 error, the end of the input included: nothing is
- * written then. */
-int plain_run(struct form *f, FILE *in, FILE *out, struct err *err);
+enum plain_end { PLAIN_WRITTEN, PLAIN_LEFT, PLAIN_LAUNCH };
+
+/* Asks on out, reads answers from in, and writes the file; then, where there is
+ * a script, whether to launch it.  An end of the input before the file is
+ * written is an error (-1), and nothing is written. */
+int plain_run(struct form *f, const char *script, FILE *in, FILE *out,
+    struct err *err);
 #endif

@@ -71,6 +71,21 @@ buf_addf(struct buf *buf, const char *fmt, ...)
 	return 0;
 }
 
+int
+buf_add_word(struct buf *buf, const char *text)
+{
+	if (*text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")])
+		return buf_adds(buf, text);
+	buf_adds(buf, "'");
+	for (; *text; text++)
+		if (*text == '\'')
+			buf_adds(buf, "'\\''");
+		else
+			buf_add(buf, text, 1);
+	return buf_adds(buf, "'");
+}
+
 void
 buf_take(struct buf *buf, size_t n)
 {

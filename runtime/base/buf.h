@@ -25,6 +25,9 @@ int  buf_adds(struct buf *buf, const char *text);
 int  buf_addf(struct buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Text as one word of a POSIX shell, in quotes where it needs them. */
+int  buf_add_word(struct buf *buf, const char *text);
+
 /* Removes n bytes from the front. */
 void buf_take(struct buf *buf, size_t n);
 

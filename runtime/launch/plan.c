@@ -193,24 +193,6 @@ fail:
 	return -1;
 }
 
-/* As a shell would take it. */
-static void
-print_quoted(struct buf *out, const char *text)
-{
-	if (*text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")]) {
-		buf_adds(out, text);
-		return;
-	}
-	buf_adds(out, "'");
-	for (; *text; text++)
-		if (*text == '\'')
-			buf_adds(out, "'\\''");
-		else
-			buf_add(out, text, 1);
-	buf_adds(out, "'");
-}
-
 void
 plan_print(const struct plan *plan, struct buf *out)
 {
@@ -219,7 +201,7 @@ plan_print(const struct plan *plan, struct buf *out)
 		buf_addf(out, "%4zu  %5ld  %s\n", i, plan->rank[i].local_rank,
 		    plan->hosts.host[plan->rank[i].host].name);
 	buf_addf(out, "\nfolder ");
-	print_quoted(out, plan->folder);
+	buf_add_word(out, plan->folder);
 	buf_addf(out, "\nMASTER_ADDR=%s and MASTER_PORT=%.0ld%s are given to every "
 	    "rank%s\n", plan->address ? plan->address : plan->hosts.count == 1 &&
 	    host_is_local(&plan->hosts.host[0]) ? "127.0.0.1" :
@@ -233,13 +215,13 @@ plan_print(const struct plan *plan, struct buf *out)
 		    plan->hosts.host[r->host].name);
 		for (size_t k = 0; k < r->env.count; k++) {
 			buf_adds(out, "  ");
-			print_quoted(out, r->env.item[k]);
+			buf_add_word(out, r->env.item[k]);
 			buf_adds(out, "\n");
 		}
 		buf_adds(out, " ");
 		for (size_t k = 0; k < r->argv.count; k++) {
 			buf_adds(out, " ");
-			print_quoted(out, r->argv.item[k]);
+			buf_add_word(out, r->argv.item[k]);
 		}
 		buf_adds(out, "\n");
 	}

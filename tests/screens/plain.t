@@ -24,6 +24,33 @@ has "with a reason for the proposal" "$out" "NUMA nodes"
 is "it is what --print said" "$(cat "$f")" \
 	"$(rm "$f"; "$setup" --config_file "$f" --print)"
 
+# Launching at the end.
+cat >"$work/hello" <<'E'
+#!/bin/sh
+echo "rank $RANK of $WORLD_SIZE says $*"
+exit "${code:-0}"
+E
+chmod +x "$work/hello"
+rm "$f"
+out=$(yes '' | "$setup" --config_file "$f" --set num_processes=2 \
+	--launch --no_python "$work/hello" 'a b' 2>&1)
+is "launching at the end gives the run's exit code" $? 0
+has "after a question" "$out" "Launch --no_python $work/hello 'a b' now?"
+has "and the script runs on every rank" "$out" "rank 1 of 2 says a b"
+out=$(export code=7; yes '' | "$setup" --config_file "$f" \
+	--launch --no_python "$work/hello" 2>&1)
+is "that of a failure too" $? 7
+questions=$(yes '' | "$setup" --config_file "$f" 2>&1 | grep -c '^> ')
+out=$(yes '' | head -n "$questions" | "$setup" --config_file "$f" \
+	--launch --no_python "$work/hello" 2>&1)
+is "an input that ends before the last answer launches nothing" \
+	"$? $(echo "$out" | grep -c says)" "0 0"
+has "and says how to" "$out" "Run it: accel launch --config_file $f"
+out=$({ yes '' | head -n "$questions"; echo no; } |
+	"$setup" --config_file "$f" --launch --no_python "$work/hello" 2>&1)
+is "no is an answer" "$? $(echo "$out" | grep -c says)" "0 0"
+rm "$f"
+
 out=$(printf '%s\n' '?' 1 b MULTI_CPU nonsense q |
 	"$setup" --config_file "$f" 2>&1)
 is "q leaves" $? 1

@@ -30,7 +30,8 @@ struct terminal {
 };
 
 static void
-start(struct terminal *t, const char *program, const char *file)
+start(struct terminal *t, const char *program, const char *file,
+    const char *option)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = 80 };
 
@@ -47,7 +48,7 @@ start(struct terminal *t, const char *program, const char *file)
 	setenv("TERM", "xterm-256color", 1);
 	setenv("ACCEL_TEST_SYNC", "1", 1);
 	unsetenv("ACCESSIBLE");
-	execl(program, program, "--config_file", file, (char *)NULL);
+	execl(program, program, "--config_file", file, option, (char *)NULL);
 	_exit(127);
 }
 
@@ -139,6 +140,40 @@ send_keys(struct terminal *t, const char *keys)
 	return write(t->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
 }
 
+/* The sequences that choose a colour: ESC [ 3x, 4x, 9x or 10x m. */
+static bool
+coloured(const struct terminal *t)
+{
+	for (const char *p = buf_text(&t->seen); (p = strstr(p, "\033[")); ) {
+		const char *end = p + 2 + strspn(p + 2, "0123456789;");
+
+		for (p += 2; *end == 'm' && p < end; p += strcspn(p, ";m") + 1) {
+			long n = strtol(p, NULL, 10);
+
+			if ((n >= 30 && n < 49 && n != 39) || n >= 90)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Draws Start and Training, and leaves; true where there were colours. */
+static bool
+uses_colour(const char *program, const char *file, const char *option)
+{
+	struct terminal t;
+	bool colour;
+
+	start(&t, program, file, option);
+	ok(wait_keys(&t, 0) && send_keys(&t, "\r") && wait_keys(&t, 1) &&
+	    on_screen(&t, "> Distributed type"), "two screens are drawn");
+	colour = coloured(&t);
+	kill(t.child, SIGTERM);
+	finish(&t);
+	stop(&t);
+	return colour;
+}
+
 int
 main(void)
 {
@@ -154,7 +189,7 @@ main(void)
 	ok(mkdtemp(dir) != NULL, "a folder");
 	snprintf(file, sizeof file, "%s/c.yaml", dir);
 
-	start(&t, program, file);
+	start(&t, program, file, NULL);
 	ok(wait_keys(&t, 0), "the first screen is drawn");
 	ok(on_screen(&t, "1/3 Start"), "it is Start");
 	ok(send_keys(&t, "\r") && wait_keys(&t, 1) &&
@@ -171,7 +206,7 @@ main(void)
 	stop(&t);
 
 	for (size_t i = 0; i < 2; i++) {
-		start(&t, program, file);
+		start(&t, program, file, NULL);
 		ok(wait_keys(&t, 0) && !restored(&t), "a screen is open");
 		kill(t.child, signals[i]);
 		status = finish(&t);
@@ -180,6 +215,13 @@ main(void)
 		ok(restored(&t), "and restores the terminal");
 		stop(&t);
 	}
+	unsetenv("NO_COLOR");
+	ok(uses_colour(program, file, NULL), "there are colours");
+	ok(!uses_colour(program, file, "--no-color"), "not with --no-color");
+	setenv("NO_COLOR", "1", 1);
+	ok(!uses_colour(program, file, NULL), "nor with NO_COLOR");
+	setenv("NO_COLOR", "", 1);
+	ok(uses_colour(program, file, NULL), "an empty NO_COLOR says nothing");
 	unlink(file);
 	rmdir(dir);
 	return tap_done();

@@ -42,6 +42,12 @@ test_buf(void)
 	buf_take(&buf, 3);
 	is(buf_text(&buf), "ab", "bytes go from the front");
 	text = buf_detach(&buf);
+	buf_add_word(&buf, "it's $HOME");
+	is(buf_text(&buf), "'it'\\''s $HOME'", "a word for a shell, quoted");
+	buf_clear(&buf);
+	buf_add_word(&buf, "");
+	is(buf_text(&buf), "''", "an empty word is a word");
+	buf_clear(&buf);
 	ok(text && buf.data == NULL, "detached");
 	free(text);
 	ok(buf_adds(&small, "12345678") == 0, "up to the ceiling");
