@@ -4,17 +4,18 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/choices.def %D%/fields.def %D%/launch.def %D%/rules.def \
 	%D%/sections.def %D%/fields-undef.h %D%/intern.h \
 	%D%/changes.c %D%/changes.h \
-	%D%/check.c \
+	%D%/deepspeed.c \
 	%D%/environ.c \
 	%D%/flags.c \
 	%D%/page.c \
+	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.h \
 	%D%/value.c \
 	%D%/words.c %D%/words.h \
 	%D%/yaml_in.c \
 	%D%/yaml_out.c
-%C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
-%C%_libconfig_la_LIBADD = runtime/base/libbase.la $(YAML_LIBS)
+%C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
+%C%_libconfig_la_LIBADD = runtime/base/libbase.la $(YAML_LIBS) $(JANSSON_LIBS)
 
 noinst_PROGRAMS += %D%/mkpage
 %C%_mkpage_SOURCES = %D%/mkpage.c

@@ -2,15 +2,19 @@
 /* accel.yaml(5), from the table. */
 #include "runtime/config/schema.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "runtime/base/buf.h"
+#include "runtime/config/rules.h"
 #include "runtime/base/banned.h"
 
 /* A line of mdoc: a dot or quote at its start would be a macro. */
 static void
 prose(struct buf *out, const char *text)
 {
+	size_t	from = out->len;
+
 	if (*text == '.' || *text == '\'')
 		buf_adds(out, "\\&");
 	for (; *text; text++)
@@ -20,6 +24,11 @@ prose(struct buf *out, const char *text)
 			buf_adds(out, ".\n");	/* a sentence, a line */
 			while (text[1] == ' ')
 				text++;
+			from = out->len;
+		} else if (*text == ' ' && out->len - from +
+		    strcspn(text + 1, " ") > 70) {
+			buf_adds(out, "\n");
+			from = out->len;
 		} else
 			buf_addf(out, "%c", *text);
 	buf_adds(out, "\n");
@@ -58,6 +67,40 @@ field(struct buf *out, const struct config *c, int id)
 		buf_addf(out, "Exported as\n.Ev %s .\n", f->env);
 }
 
+/* A clause becomes a sentence; a key in front keeps its spelling. */
+static void
+sentence(struct buf *out, const char *clause)
+{
+	struct buf	text = BUF_INIT;
+	bool		key = memchr(clause, '_', strcspn(clause, " ")) != NULL;
+
+	buf_addf(&text, "%c%s.", key ? *clause :
+	    toupper((unsigned char)*clause), clause + 1);
+	prose(out, buf_text(&text));
+	buf_clear(&text);
+}
+
+void
+rules_page(struct buf *out)
+{
+	buf_adds(out, ".Sh RULES\n"
+	    ".Ic accel config check\n"
+	    "tells all that is wrong with a file; an error in it keeps\n"
+	    ".Ic accel launch\n"
+	    "from starting.\n"
+	    "Each rule has a name, which the message ends with.\n"
+	    "What depends on the machines counts where that is known.\n"
+	    ".Bl -tag -width Ds\n");
+	for (const struct rule *r = rules; r->id; r++) {
+		buf_addf(out, ".It Em %s Pq %s\n", r->id,
+		    r->fatal ? "error" : "warning");
+		sentence(out, r->law);
+		buf_adds(out, ".br\nElse: ");
+		prose(out, r->remedy);
+	}
+	buf_adds(out, ".El\n");
+}
+
 int
 config_page(struct buf *out)
 {
@@ -87,7 +130,9 @@ config_page(struct buf *out)
 		}
 		field(out, &c, i);
 	}
-	buf_adds(out, ".El\n.Sh SEE ALSO\n.Xr accel 1\n");
+	buf_adds(out, ".El\n");
+	rules_page(out);
+	buf_adds(out, ".Sh SEE ALSO\n.Xr accel 1\n");
 	config_clear(&c);
 	return buf_failed(out) ? -1 : 0;
 }

@@ -13,3 +13,8 @@ EXTRA_DIST += tests/data/launch_env.jsonl
 %C%_launch_env_SOURCES = %D%/launch_env.c
 %C%_launch_env_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_launch_env_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)
+
+check_PROGRAMS += %D%/rules
+TESTS += %D%/rules
+%C%_rules_SOURCES = %D%/rules.c
+%C%_rules_LDADD = runtime/config/libconfig.la
