@@ -169,15 +169,26 @@ probe_fallbacks(struct machine *m)
 }
 
 int
-machine_probe(struct machine *m, struct err *err)
+machine_probe_quickly(struct machine *m, struct err *err)
 {
 	memset(m, 0, sizeof *m);
 	if (probe_topology(m) || probe_fallbacks(m)) {
 		machine_clear(m);
 		return err_nomem(err);
 	}
-	if (m->here && (probe_cuda(m, err) || probe_net(m, err) ||
-	    probe_python(m, err))) {
+	if (m->here && (probe_cuda(m, err) || probe_net(m, err))) {
+		machine_clear(m);
+		return -1;
+	}
+	return 0;
+}
+
+int
+machine_probe(struct machine *m, struct err *err)
+{
+	if (machine_probe_quickly(m, err))
+		return -1;
+	if (m->here && probe_python(m, err)) {
 		machine_clear(m);
 		return -1;
 	}

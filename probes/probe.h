@@ -18,6 +18,7 @@
 
 struct buf;
 struct err;
+struct site;
 
 struct gpu {
 	char		*vendor;	/* "NVIDIA", "AMD", ... or "10de" */
@@ -50,11 +51,17 @@ struct machine {
 /* Fills *m, which need not be initialised; the caller owns it then and calls
  * machine_clear().  -1 only without memory; *m is empty then. */
 int  machine_probe(struct machine *m, struct err *err);
+/* The same without starting Python, which takes longer than all the rest. */
+int  machine_probe_quickly(struct machine *m, struct err *err);
 void machine_clear(struct machine *m);
 
 /* GPUs that a program can use, and the lowest capability of those times ten
  * (80 for 8.0), 0 where one is unknown. */
 size_t machine_usable_gpus(const struct machine *m, int *capability);
+
+/* What the rules of a configuration want to know of it.  Of GPUs only where all
+ * are NVIDIA's: no other driver is asked. */
+void machine_site(const struct machine *m, struct site *site);
 
 /* One line for each kind of fact. */
 int  machine_print(const struct machine *m, struct buf *out);

@@ -19,6 +19,7 @@
 #include "runtime/base/banned.h"
 
 static const struct command *const commands[] = {
+	&command_config_check,
 	&command_config_show,
 	&command_config_explain,
 	&command_config_set,

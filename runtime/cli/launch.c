@@ -14,6 +14,7 @@
 #include "runtime/base/num.h"
 #include "runtime/base/strv.h"
 #include "runtime/cli/cli.h"
+#include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
 #include "runtime/launch/plan.h"
@@ -188,6 +189,40 @@ check_script(const struct order *o, struct err *err)
 	return 0;
 }
 
+/* Shows all that is wrong; the last goes into *err.  Warnings are left to
+ * "accel config check". */
+static int
+check_rules(const struct order *o, struct err *err)
+{
+	struct site	site = { .hosts = (long)o->hosts.count };
+	struct problems	all = PROBLEMS_INIT;
+	size_t		fatal, unsaid = 0;
+	int		ret;
+
+	for (size_t i = 0; i < o->hosts.count; i++) {
+		site.slots += o->hosts.host[i].slots;
+		unsaid += o->hosts.host[i].slots == 0;
+	}
+	if (unsaid)
+		site.slots = 0;
+	ret = site_read_json(&site, o->config, err);
+	if (!ret)
+		ret = config_problems(o->config, &site, &all, err);
+	fatal = problems_fatal(&all);
+	for (size_t i = 0; !ret && i < fatal; i++) {
+		struct err	one = ERR_INIT;
+
+		err_set(&one, "%s", all.item[i].what);
+		err_hint(&one, "%s", all.item[i].hint);
+		if (i + 1 < fatal)
+			err_print("accel launch", &one);
+		else
+			*err = one;
+	}
+	problems_clear(&all);
+	return fatal ? -1 : ret;
+}
+
 /* Variables that another host needs as they are here.  A local rank has them
  * all: the agent is our child. */
 static int
@@ -318,7 +353,7 @@ run(struct call *call, struct err *err)
 	if (read_flags(&o, call->options, err) < 0)
 		code = EXIT_USAGE;
 	else if (read_file(&o, err) < 0 || settle(&o, err) < 0 ||
-	    check_script(&o, err) < 0 || config_check(o.config, err) < 0)
+	    check_script(&o, err) < 0 || check_rules(&o, err) < 0)
 		code = -1;
 	else
 		code = start(&o, err);

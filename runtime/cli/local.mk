@@ -5,6 +5,7 @@ accel_SOURCES = \
 	%D%/cli.h \
 	%D%/command.c %D%/command.h \
 	%D%/config.c %D%/config.h \
+	%D%/config_check.c \
 	%D%/config_default.c \
 	%D%/config_diff.c \
 	%D%/config_explain.c \

@@ -11,7 +11,7 @@ corpus=${ACCEL_SHARED:-$top_srcdir/../shared}/corpus/accelerate
 echo 'print("hello")' >"$work/train.py"
 for file in "$corpus"/*.yaml "$corpus"/*.yml; do
 	name=$(basename "$file")
-	"$top_builddir/accel" launch --config_file "$file" --num_processes 2 \
+	"$top_builddir/accel" launch --config_file "$file" \
 	    --num_machines 1 --print "$work/train.py" >"$work/out" 2>"$work/err"
 	status=$?
 	case $name in
