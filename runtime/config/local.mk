@@ -7,6 +7,12 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/deepspeed.c \
 	%D%/environ.c \
 	%D%/flags.c \
+	%D%/hub.c \
+	%D%/memory.c %D%/memory.h \
+	%D%/memory_words.c \
+	%D%/model.c %D%/model.h \
+	%D%/model_config.c %D%/families.def \
+	%D%/model_read.c \
 	%D%/page.c \
 	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.h \
@@ -15,7 +21,8 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/yaml_in.c \
 	%D%/yaml_out.c
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
-%C%_libconfig_la_LIBADD = runtime/base/libbase.la $(YAML_LIBS) $(JANSSON_LIBS)
+%C%_libconfig_la_LIBADD = runtime/base/libbase.la \
+	runtime/base/libsafetensors.la $(YAML_LIBS) $(JANSSON_LIBS)
 
 noinst_PROGRAMS += %D%/mkpage
 %C%_mkpage_SOURCES = %D%/mkpage.c

@@ -18,3 +18,10 @@ check_PROGRAMS += %D%/rules
 TESTS += %D%/rules
 %C%_rules_SOURCES = %D%/rules.c
 %C%_rules_LDADD = runtime/config/libconfig.la
+
+check_PROGRAMS += %D%/memory %D%/model
+TESTS += %D%/memory %D%/model
+%C%_memory_SOURCES = %D%/memory.c tests/tap.h
+%C%_memory_LDADD = runtime/config/libconfig.la -lm
+%C%_model_SOURCES = %D%/model.c tests/tap.h
+%C%_model_LDADD = runtime/config/libconfig.la

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/config/memory.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/err.h"
+#include "runtime/config/model.h"
+
+#include "runtime/base/banned.h"
+
+#define MEMORY_WORD(s, w, m)	{ w, m },
+const struct memory_word sharding_words[] = { SHARDINGS(MEMORY_WORD) };
+const struct memory_word training_words[] = { TRAININGS(MEMORY_WORD) };
+const struct memory_word optimizer_words[] = { OPTIMIZERS(MEMORY_WORD) };
+#undef MEMORY_WORD
+
+const char *const memory_part_names[MEMORY_PARTS] = {
+	"parameters", "gradients", "optimizer", "activations", "logits",
+	"temporary", "step", "framework",
+};
+
+static const double DEEPSPEED_BUCKET = 5e8;
+
+struct sum {			/* an estimate that is being made */
+	struct memory			*out;
+	const struct memory_order	*o;
+	const struct model		*m;
+	double				 P;	/* parameters of this rank */
+	double				 N;	/* ranks that share them */
+	double				 U;	/* the largest unit */
+	bool				 zero, fsdp;	/* whose sharding */
+	bool				 mixed;
+	double				 p, g;	/* bytes of a stored element */
+	double				 e;	/* of one to compute with */
+};
+
+/* Adds bytes to a part; those of no bytes are left out. */
+static void __attribute__((format(printf, 7, 8)))
+term(struct sum *s, enum memory_part part, enum memory_place place,
+    double bytes, const char *source, const char *formula,
+    const char *numbers, ...)
+{
+	struct memory		*out = s->out;
+	struct memory_term	*t = &out->term[out->terms];
+	va_list			 ap;
+
+	if (bytes <= 0 || out->terms == sizeof out->term / sizeof *out->term)
+		return;
+	out->terms++;
+	t->part = part;
+	t->place = place;
+	t->bytes = bytes;
+	t->source = source;
+	t->guess = !strcmp(source, "guess");
+	t->formula = formula;
+	va_start(ap, numbers);
+	vsnprintf(t->numbers, sizeof t->numbers, numbers, ap);
+	va_end(ap);
+	if (place == ON_DEVICE)
+		out->part[part] += bytes;
+	else
+		out->total[place] += bytes;
+}
+
+/* Parameters, as they are kept between steps. */
+static void
+add_params(struct sum *s)
+{
+	enum sharding		 kind = s->o->sharding;
+	enum memory_place	 place = s->o->params_on;
+	bool			 shared = s->fsdp || kind == SHARDING_ZERO3;
+	const char		*source = s->zero ? "ZeRO" : "Accelerate";
+
+	if (!shared) {
+		term(s, PART_PARAMS, ON_DEVICE, s->p * s->P, source,
+		    s->p == 4 ? "4 P" : "2 P", "%.0f x %.0f", s->p, s->P);
+		return;
+	}
+	term(s, PART_PARAMS, place, s->p * s->P / s->N, source,
+	    s->p == 4 ? "4 P / N" : "2 P / N", "%.0f x %.0f / %.0f", s->p,
+	    s->P, s->N);
+	if (s->o->sharding == SHARDING_GRAD_OP ||
+	    s->o->sharding == SHARDING_HYBRID_GRAD_OP)
+		term(s, PART_PARAMS, ON_DEVICE, s->e * s->P, "ZeRO", "e P "
+		    "(gathered)", "%.0f x %.0f", s->e, s->P);
+}
+
+static void
+add_grads(struct sum *s)
+{
+	enum sharding		 kind = s->o->sharding;
+	enum memory_place	 place = ON_DEVICE;
+	bool			 shared = s->fsdp || kind == SHARDING_ZERO2 ||
+	    kind == SHARDING_ZERO3;
+	const char		*source = s->zero ? "ZeRO" : "Accelerate";
+
+	if (s->fsdp)
+		place = s->o->params_on;
+	else if (shared && s->o->optimizer_on != ON_DEVICE) {
+		place = s->o->optimizer_on;
+		source = "ZeRO-Offload";
+	}
+	if (shared)
+		term(s, PART_GRADS, place, s->g * s->P / s->N, source,
+		    s->g == 4 ? "4 P / N" : "2 P / N", "%.0f x %.0f / %.0f",
+		    s->g, s->P, s->N);
+	else
+		term(s, PART_GRADS, ON_DEVICE, s->g * s->P, source,
+		    s->g == 4 ? "4 P" : "2 P", "%.0f x %.0f", s->g, s->P);
+}
+
+/* Bytes that the optimizer keeps for each parameter. */
+static double
+kept(const struct sum *s)
+{
+	/* PyTorch's optimizers keep arrays of the parameters' own type. */
+	double	array = s->o->training == TRAINING_PURE && !s->zero ? 2 : 4;
+
+	switch (s->o->optimizer) {
+	case OPTIMIZER_MOMENTUM:
+	case OPTIMIZER_LION:
+		return array;
+	case OPTIMIZER_ADAM:
+		return 2 * array;
+	case OPTIMIZER_ADAM8:		/* 1 + 1, and a float for each 256 */
+		return 2 + 8.0 / 256;
+	case OPTIMIZER_ADAFACTOR:	/* a row's and a column's mean */
+		return s->m->hidden ? 8.0 / (double)s->m->hidden : 0;
+	default:
+		return 0;
+	}
+}
+
+static void
+add_optimizer(struct sum *s)
+{
+	enum memory_place	 place = s->fsdp ? s->o->params_on :
+	    s->o->optimizer_on;
+	double			 n = kept(s), parts = s->zero || s->fsdp ?
+	    s->N : 1;
+
+	if (s->zero && s->p == 2)
+		term(s, PART_OPTIMIZER, place, 4 * s->P / parts, "ZeRO",
+		    "4 P / N (float32 copy)", "4 x %.0f / %.0f", s->P, parts);
+	term(s, PART_OPTIMIZER, place, n * s->P / parts,
+	    s->o->optimizer == OPTIMIZER_ADAFACTOR ? "guess" : s->zero &&
+	    s->o->optimizer == OPTIMIZER_ADAM ? "ZeRO" : "definition",
+	    parts > 1 ? "arrays x P / N" : "arrays x P", "%.4g x %.0f / %.0f",
+	    n, s->P, parts);
+}
+
+/* What forward and backward take beside the activations, and then the step. */
+static void
+add_temporary(struct sum *s)
+{
+	const struct memory_order	*o = s->o;
+	double				 bucket;
+
+	if (s->fsdp || o->sharding == SHARDING_ZERO3) {
+		double e = s->zero && o->params_on == ON_DEVICE ? s->p : s->e;
+
+		if (o->sharding != SHARDING_GRAD_OP &&
+		    o->sharding != SHARDING_HYBRID_GRAD_OP)
+			term(s, PART_TEMPORARY, ON_DEVICE, 2 * e * s->U,
+			    "design", "2 e U (gathered)", "2 x %.0f x %.0f", e,
+			    s->U);
+		term(s, PART_TEMPORARY, ON_DEVICE, 2 * e * s->U, "design",
+		    "2 e U (their gradients)", "2 x %.0f x %.0f", e, s->U);
+	} else if (s->zero) {
+		bucket = s->P < DEEPSPEED_BUCKET ? s->P : DEEPSPEED_BUCKET;
+		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->p * bucket,
+		    "DeepSpeed", "2 buckets", "2 x %.0f x %.0f", s->p, bucket);
+	} else {
+		if (o->ranks > 1)
+			term(s, PART_TEMPORARY, ON_DEVICE, s->g * s->P,
+			    "PyTorch", "buckets: a second copy of gradients",
+			    "%.0f x %.0f", s->g, s->P);
+		if (s->mixed)
+			term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->P,
+			    o->training == TRAINING_FP8 ? "guess" : "PyTorch",
+			    "2 P (casts of weights)", "2 x %.0f", s->P);
+	}
+	if (s->zero || o->optimizer == OPTIMIZER_ADAM8 || o->cpu)
+		return;
+	if (s->fsdp && o->params_on != ON_DEVICE)
+		return;
+	bucket = s->fsdp ? s->P / s->N : s->P;
+	term(s, PART_STEP, ON_DEVICE, s->p * bucket, "PyTorch", s->fsdp ?
+	    "the parameters' size, P / N" : "the parameters' size",
+	    "%.0f x %.0f", s->p, bucket);
+}
+
+/* One layer's activations for one token, in bytes: what every tp rank has, and
+ * what they share (attention's inside and the feed-forward part's). */
+static void
+token(const struct sum *s, double *whole, double *shared)
+{
+	const struct model	*m = s->m;
+	double			 h = (double)m->hidden, mask = m->dropout;
+	double			 q = m->heads ? (double)(m->heads *
+	    m->head_dim) : h, kv = m->heads ? (double)(m->kv_heads *
+	    m->head_dim) : h;
+
+	/* Two norms' inputs and outputs; two masks of a byte.  Then queries,
+	 * keys, values, their result; and the feed-forward part's insides. */
+	*whole = 4 * s->e * h + 2 * mask * h;
+	*shared = s->e * (2 * q + 2 * kv +
+	    (m->gated ? 4 : 2) * (double)m->ffn);
+	if (s->o->eager)
+		*shared += (double)m->heads * (double)s->o->sequence *
+		    (s->e + mask * (s->e + 1));
+}
+
+static void
+add_activations(struct sum *s)
+{
+	const struct memory_order	*o = s->o;
+	const struct model		*m = s->m;
+	double	tokens = (double)o->sequence / (double)o->cp *
+	    (double)o->batch, t = (double)o->tp, whole, shared, one;
+	double	layers = (double)((m->layers + (uint64_t)o->pp - 1) /
+	    (uint64_t)o->pp), flight = (double)(o->pp < o->micro_batches ?
+	    o->pp : o->micro_batches);
+
+	if (!m->layers || !m->hidden) {
+		s->out->no_shape = true;
+		return;
+	}
+	token(s, &whole, &shared);
+	one = o->sequence_parallel ? (whole + shared) / t : whole + shared / t;
+	if (o->recompute) {
+		term(s, PART_ACTIVATIONS, ON_DEVICE, layers * flight * tokens *
+		    s->e * (double)m->hidden, "Korthikanti",
+		    "L s b e h (layers' inputs)", "%.0f x %.0f x %.0f x %"
+		    PRIu64, layers * flight, tokens, s->e, m->hidden);
+		layers = flight = 1;
+	}
+	term(s, PART_ACTIVATIONS, ON_DEVICE, layers * flight * tokens * one,
+	    "Korthikanti", o->recompute ? "one layer" : o->eager ?
+	    "L s b (10h + (e (2ad + 2kd + ..f) + 5as) / t)" :
+	    "L s b (10h + e (2ad + 2kd + ..f) / t)",
+	    "%.0f x %.0f x %.0f", layers * flight, tokens, one);
+	/* Counted for the paper's model; autocast keeps some parts wider. */
+	if (s->out->terms)
+		s->out->term[s->out->terms - 1].guess = true;
+	if (m->vocab)
+		term(s, PART_LOGITS, ON_DEVICE, tokens * (double)m->vocab *
+		    (4 + s->e) / t, "definition", "(4 + e) s b V / t",
+		    "%.0f x %.0f x %" PRIu64 " / %.0f", 4 + s->e, tokens,
+		    m->vocab, t);
+}
+
+static void
+add_framework(struct sum *s)
+{
+	const double	MIB = 1 << 20;
+
+	if (s->o->cpu)
+		return;
+	term(s, PART_FRAMEWORK, ON_DEVICE, 512 * MIB, "guess",
+	    "CUDA's context", "512 MiB");
+	if (s->o->ranks > 1)
+		term(s, PART_FRAMEWORK, ON_DEVICE, 512 * MIB, "guess",
+		    "NCCL's buffers", "512 MiB");
+}
+
+static void
+add_up(struct memory *out)
+{
+	double	*total = &out->total[ON_DEVICE], run, step;
+
+	for (int i = 0; i < MEMORY_PARTS; i++)
+		if (i <= PART_OPTIMIZER || i == PART_FRAMEWORK)
+			*total += out->part[i];
+	run = out->part[PART_ACTIVATIONS] + out->part[PART_LOGITS] +
+	    out->part[PART_TEMPORARY];
+	step = out->part[PART_STEP];
+	*total += run > step ? run : step;
+}
+
+static int
+check(const struct memory_order *o, struct err *err)
+{
+	long	mesh = o->tp * o->pp * o->cp;
+
+	if (o->ranks % mesh) {
+		err_set(err, "%ld ranks are no multiple of tp %ld x cp %ld x "
+		    "pp %ld", o->ranks, o->tp, o->cp, o->pp);
+		return err_hint(err, "the world is the product of the mesh and "
+		    "the data-parallel ranks");
+	}
+	if ((o->sharding == SHARDING_HYBRID ||
+	    o->sharding == SHARDING_HYBRID_GRAD_OP) &&
+	    o->ranks / mesh % o->group) {
+		err_set(err, "groups of %ld do not divide %ld data-parallel "
+		    "ranks", o->group, o->ranks / mesh);
+		return err_hint(err, "give the ranks of one host, as a rule");
+	}
+	return 0;
+}
+
+int
+memory_estimate(struct memory *out, const struct memory_order *o,
+    struct err *err)
+{
+	struct sum	s = { .out = out, .o = o, .m = o->model };
+	enum sharding	kind = o->sharding;
+	uint64_t	unit = s.m->block > s.m->embedding ? s.m->block :
+	    s.m->embedding;
+
+	*out = (struct memory){ .terms = 0 };
+	if (check(o, err) < 0)
+		return -1;
+	s.zero = kind == SHARDING_ZERO1 || kind == SHARDING_ZERO2 ||
+	    kind == SHARDING_ZERO3;
+	s.fsdp = !s.zero && kind != SHARDING_NONE;
+	s.mixed = o->training == TRAINING_FP16 ||
+	    o->training == TRAINING_BF16 || o->training == TRAINING_FP8;
+	s.e = o->training == TRAINING_FP32 ? 4 : 2;
+	/* DeepSpeed keeps 16-bit parameters and a float32 copy of them with
+	 * the optimizer; Accelerate elsewhere keeps float32 ones. */
+	s.p = s.g = o->training == TRAINING_PURE || (s.zero && s.mixed) ? 2 : 4;
+	s.P = (double)s.m->params / (double)(o->tp * o->pp);
+	s.N = (double)(o->ranks / (o->tp * o->pp));
+	if (kind == SHARDING_HYBRID || kind == SHARDING_HYBRID_GRAD_OP)
+		s.N = (double)(o->group * o->cp);
+	s.U = o->whole || !unit ? s.P : (double)unit / (double)o->tp;
+	if (s.U > s.P)
+		s.U = s.P;
+	add_params(&s);
+	add_grads(&s);
+	add_optimizer(&s);
+	add_activations(&s);
+	add_temporary(&s);
+	add_framework(&s);
+	add_up(out);
+	return 0;
+}
