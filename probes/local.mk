@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 	%D%/net.c \
 	%D%/probe.h \
 	%D%/python.c \
+	%D%/quick.c %D%/quick.h \
 	%D%/site.c \
 	%D%/text.c
 %C%_libprobes_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)

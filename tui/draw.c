@@ -389,11 +389,9 @@ draw_box(const struct screen *s, int h, int w, const char *title)
 static void
 draw_choices(const struct screen *s, enum field_id id)
 {
-	int n = 0, top, y;
+	int n = (int)config_choices(form_now(s->form), id), top, y;
 	struct area a;
 
-	while (fields[id].choice[n].word)
-		n++;
 	a = draw_box(s, n + 2, 62, fields[id].ask);
 	top = (int)s->pick >= a.h ? (int)s->pick - a.h + 1 : 0;
 	for (int i = top; i < n && i < top + a.h; i++) {

@@ -136,15 +136,18 @@ int
 form_toggle(struct form *f, enum field_id id)
 {
 	struct buf now = BUF_INIT;
+	const struct choice *c = fields[id].choice;
 	const char *next = NULL;
+	size_t n;
 	int status = -1;
 
 	config_get(form_now(f), id, &now);
 	if (fields[id].type == TYPE_BOOL)
 		next = !strcmp(buf_text(&now), "true") ? "false" : "true";
-	for (const struct choice *c = fields[id].choice; c && c->word; c++)
-		if (!strcmp(c->word, buf_text(&now)))
-			next = c[1].word ? c[1].word : fields[id].choice->word;
+	n = config_choices(form_now(f), id);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(c[i].word, buf_text(&now)))
+			next = c[(i + 1) % n].word;
 	if (next)
 		status = form_set(f, id, next, ORIGIN_USER, NULL);
 	buf_clear(&now);
@@ -393,8 +396,9 @@ form_help(const struct form *f, enum field_id id, struct buf *out)
 	struct buf needs = BUF_INIT;
 
 	buf_addf(out, "%s\n%s\n\n", d->ask, d->help);
-	for (const struct choice *c = d->choice; c && c->word; c++)
-		buf_addf(out, "  %-18s %s\n", c->word, c->what);
+	for (size_t i = 0; i < config_choices(form_now(f), id); i++)
+		buf_addf(out, "  %-18s %s\n", d->choice[i].word,
+		    d->choice[i].what);
 	if (d->type == TYPE_INT || d->type == TYPE_REAL)
 		buf_addf(out, "A number from %.9g to %.9g\n", d->lo, d->hi);
 	buf_addf(out, "Value   ");

@@ -61,12 +61,13 @@ static void
 ask(struct talk *t, enum field_id id)
 {
 	struct buf value = BUF_INIT;
-	int n = 0;
+	size_t n = config_choices(form_now(t->f), id);
 
 	form_value(t->f, id, &value);
 	fprintf(t->out, "\n%s [%s]\n", fields[id].ask, buf_text(&value));
-	for (const struct choice *c = fields[id].choice; c && c->word; c++)
-		fprintf(t->out, "  %d  %s: %s\n", ++n, c->word, c->what);
+	for (size_t i = 0; i < n; i++)
+		fprintf(t->out, "  %zu  %s: %s\n", i + 1,
+		    fields[id].choice[i].word, fields[id].choice[i].what);
 	if (fields[id].type == TYPE_BOOL)
 		fputs("  yes or no\n", t->out);
 	fputs("> ", t->out);
@@ -75,13 +76,11 @@ ask(struct talk *t, enum field_id id)
 
 /* The word behind the number of a choice, yes and no of a bool. */
 static const char *
-meant(enum field_id id, const char *text)
+meant(const struct talk *t, enum field_id id, const char *text)
 {
 	const struct choice *c = fields[id].choice;
-	long n, count = 0;
+	long n, count = (long)config_choices(form_now(t->f), id);
 
-	while (c && c[count].word)
-		count++;
 	if (c && !num_parse(text, 1, count, &n))
 		return c[n - 1].word;
 	if (fields[id].type == TYPE_BOOL && (!strcmp(text, "y") ||
@@ -179,7 +178,7 @@ question(struct talk *t, int id)
 			continue;
 		}
 		if (*text && form_set(t->f, (enum field_id)id,
-		    meant((enum field_id)id, text), ORIGIN_USER, NULL)) {
+		    meant(t, (enum field_id)id, text), ORIGIN_USER, NULL)) {
 			fprintf(t->out, "%s\n", t->f->message);
 			continue;
 		}

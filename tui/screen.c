@@ -70,10 +70,8 @@ key_choice(struct screen *s, int key, bool code)
 {
 	enum field_id id = (enum field_id)form_field(s->form);
 	const struct choice *c = fields[id].choice;
-	size_t n = 0;
+	size_t n = config_choices(form_now(s->form), id);
 
-	while (c[n].word)
-		n++;
 	if ((code && key == KEY_UP) || (!code && key == 'k'))
 		s->pick = s->pick ? s->pick - 1 : n - 1;
 	else if ((code && key == KEY_DOWN) || (!code && key == 'j'))

@@ -118,6 +118,8 @@ unknown_flag(const struct command *c, const char *word, bool fields_too,
 		near = config_near(text);
 	err_set(err, "there is no flag %.*s", (int)(n + (size_t)(name - word)),
 	    word);
+	if (fields_too && config_retired(text))
+		return err_hint(err, "%s", config_retired(text));
 	if (near)
 		return err_hint(err, "did you mean --%s?", near);
 	return err_hint(err, "see: accel %s --help", path_of(c));

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "probes/quick.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/num.h"
@@ -248,7 +249,10 @@ forward(struct order *o)
 			name = strndup(*item, (size_t)(equals - *item));
 			if (!name)
 				return -1;
-			if (!strv_getenv(&o->env, name))
+			/* DeepSpeed's ranks get a longer PYTHONPATH */
+			if (!strv_getenv(&o->env, name) &&
+			    (strcmp(name, "PYTHONPATH") ||
+			    o->config->main.distributed_type != dist_DEEPSPEED))
 				ret = strv_setenv(&o->env, name, equals + 1);
 			free(name);
 			if (ret < 0)
@@ -298,6 +302,7 @@ start(struct order *o, struct err *err)
 		.config = o->config, .hosts = &o->hosts, .argv = o->script,
 		.python = python && *python ? python : "python3",
 	};
+	struct quick			 quick = QUICK_INIT;
 	unsigned char			 random[8];
 	char				 job[17], *folder, *agent;
 	int				 code = -1;
@@ -321,6 +326,10 @@ start(struct order *o, struct err *err)
 		goto out;
 	}
 	transport.agent_path = agent;
+	if (quick_probe(&quick, "", err) < 0)
+		goto out;
+	quick.facts.folder = folder;
+	order.facts = &quick.facts;
 	order.folder = folder;
 	order.job = job;
 	order.env = &o->env;
@@ -337,6 +346,7 @@ start(struct order *o, struct err *err)
 		code = supervise(&plan, &how);
 out:
 	plan_clear(&plan);
+	quick_clear(&quick);
 	free(folder);
 	free(agent);
 	return code;
@@ -355,7 +365,12 @@ run(struct call *call, struct err *err)
 	else if (read_file(&o, err) < 0 || settle(&o, err) < 0 ||
 	    check_script(&o, err) < 0 || check_rules(&o, err) < 0)
 		code = -1;
-	else
+	else if (call->config->main.compute_environment ==
+	    place_AMAZON_SAGEMAKER) {
+		code = err_set(err, "the file is for Amazon SageMaker, not for "
+		    "machines of your own");
+		err_hint(err, "use compute_environment: LOCAL_MACHINE");
+	} else
 		code = start(&o, err);
 	hosts_clear(&o.hosts);
 	strv_clear(&o.env);

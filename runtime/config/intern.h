@@ -28,7 +28,11 @@ bool scalar_true(const char *text);
 /* Adds a text so that PyYAML reads the same text; "bare" lets it be a number
  * or a bool. */
 void yaml_quote(struct buf *out, const char *text, bool bare);
+/* Any YAML value, from text, in flow style on one line. */
+int  yaml_flow(const char *text, struct buf *out, struct err *err);
 /* Row of a section's key (with the peer's prefix rules), or -1. */
 int  config_key_in(const char *group, const char *key);
 bool config_is_group(const char *key);
+/* True where a user's text is that name, with "-" for "_" as they like. */
+bool config_named(const char *text, const char *name);
 #endif

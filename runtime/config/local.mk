@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/libconfig.la
 %C%_libconfig_la_SOURCES = \
-	%D%/choices.def %D%/fields.def %D%/launch.def %D%/rules.def \
-	%D%/sections.def %D%/fields-undef.h %D%/intern.h \
+	%D%/choices.def %D%/fields.def %D%/launch.def %D%/megatron.def \
+	%D%/retired.def %D%/rules.def %D%/sagemaker.def %D%/sections.def \
+	%D%/fields-undef.h %D%/intern.h \
 	%D%/changes.c %D%/changes.h \
 	%D%/deepspeed.c \
-	%D%/environ.c \
+	%D%/environ.c %D%/environ.h \
 	%D%/flags.c \
 	%D%/hub.c \
 	%D%/memory.c %D%/memory.h \
@@ -16,6 +17,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/page.c \
 	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.h \
+	%D%/schema_json.c \
 	%D%/value.c \
 	%D%/words.c %D%/words.h \
 	%D%/yaml_in.c \

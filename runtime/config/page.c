@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accel.yaml(5), from the table. */
+/* accel.yaml(5), and the flags of accel-launch(1), from the table. */
 #include "runtime/config/schema.h"
 
 #include <ctype.h>
@@ -61,8 +61,12 @@ field(struct buf *out, const struct config *c, int id)
 		}
 		buf_adds(out, ".El\n");
 	}
-	if (f->flag)
+	if (f->flags & FIELD_NOFLAG)
+		buf_adds(out, "There is no flag.\n");
+	else if (f->flag)
 		buf_addf(out, "The flag is\n.Fl -%s .\n", f->flag);
+	if (f->flags & FIELD_BOTH && !*f->group)
+		buf_adds(out, "A SageMaker file has it too.\n");
 	if (f->env)
 		buf_addf(out, "Exported as\n.Ev %s .\n", f->env);
 }
@@ -105,7 +109,7 @@ int
 config_page(struct buf *out)
 {
 	struct config	c;
-	const char	*group = NULL;
+	const char	*title = NULL;
 
 	config_init(&c);
 	buf_adds(out, ".\\\" SPDX-License-Identifier: Apache-2.0\n"
@@ -114,15 +118,25 @@ config_page(struct buf *out)
 	    ".Nm accel.yaml\n.Nd configuration of a run\n.Sh DESCRIPTION\n"
 	    "The file says how a training run is distributed.\n"
 	    "It is YAML 1.1 as Accelerate writes it; JSON is read too.\n"
-	    "A flag wins over the file, the file over the default.\n");
+	    "A flag wins over the file, the file over the default.\n"
+	    "Each key is also a flag of\n.Xr accel-launch 1 ,\n"
+	    "unless it says otherwise.\n");
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		if (fields[i].flags & FIELD_FLAGONLY)
 			continue;
-		if (!group || strcmp(group, fields[i].group)) {
-			if (group)
+		if (!title || strcmp(title, fields[i].title)) {
+			const char	*group = fields[i].group;
+
+			if (title)
 				buf_adds(out, ".El\n");
-			group = fields[i].group;
-			buf_addf(out, ".Ss %s\n", fields[i].title);
+			title = fields[i].title;
+			buf_addf(out, ".Ss %s\n", title);
+			if (fields[i].flags & FIELD_CLOUD)
+				buf_adds(out, "These keys are for "
+				    "compute_environment AMAZON_SAGEMAKER; "
+				    "with it, only the keys\n"
+				    "named below and those that say so above "
+				    "may be there.\n");
 			if (*group)
 				buf_addf(out, "These keys are in the mapping\n"
 				    ".Ic %s .\n", group);
@@ -132,7 +146,67 @@ config_page(struct buf *out)
 	}
 	buf_adds(out, ".El\n");
 	rules_page(out);
-	buf_adds(out, ".Sh SEE ALSO\n.Xr accel 1\n");
+	buf_adds(out, ".Sh SEE ALSO\n.Xr accel-launch 1\n");
 	config_clear(&c);
+	return buf_failed(out) ? -1 : 0;
+}
+
+static void
+page_flag(const struct field *f, struct buf *out)
+{
+	static const char *const args[] = { "true | false", "n", "x", "text",
+	    "word", "a , b ..." };
+
+	buf_adds(out, ".It ");
+	if (f->letter)
+		buf_addf(out, "Fl %c , ", f->letter);
+	buf_addf(out, "Fl -%s", f->flag ? f->flag : f->key);
+	if (f->type == TYPE_BOOL && f->flags & FIELD_WORD)
+		buf_adds(out, " Cm true | false");
+	else if (f->flags & FIELD_APPEND)
+		buf_adds(out, " Ar text");
+	else if (f->type != TYPE_BOOL)
+		buf_addf(out, " Ar %s", args[f->type]);
+	if (f->no)
+		buf_addf(out, " | Fl -%s", f->no);
+	buf_adds(out, "\n");
+	prose(out, f->help);
+	if (f->choice) {
+		buf_adds(out, "One of");
+		for (const struct choice *k = f->choice; k->word; k++)
+			buf_addf(out, "\n.Cm %s%s", k->word,
+			    k[1].word ? " ," : " .");
+		buf_adds(out, "\n");
+	}
+	if (f->flags & FIELD_APPEND)
+		buf_adds(out, "It may be given again.\n");
+	if (f->alias && !*f->group)
+		buf_addf(out, "Also\n.Fl -%s .\n", f->alias);
+	if (*f->group)
+		buf_addf(out, "In a file, it is\n.Ic %s\nin\n.Ic %s .\n",
+		    f->key, f->group);
+	if (f->flags & FIELD_FLAGONLY)
+		buf_adds(out, "A file cannot say it.\n");
+}
+
+int
+config_page_flags(struct buf *out)
+{
+	const char	*title = NULL;
+
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		const struct field	*f = &fields[i];
+
+		if (f->flags & FIELD_NOFLAG)
+			continue;
+		if (!title || strcmp(f->title, title)) {
+			if (title)
+				buf_adds(out, ".El\n");
+			title = f->title;
+			buf_addf(out, ".Ss %s\n.Bl -tag -width Ds\n", title);
+		}
+		page_flag(f, out);
+	}
+	buf_adds(out, ".El\n");
 	return buf_failed(out) ? -1 : 0;
 }

@@ -4,8 +4,8 @@
 #include "runtime/base/banned.h"
 
 #define CHOICES(set)		static const struct choice set##_list[] = {
-#define CHOICE(set, sym, word, what)	{ word, what },
-#define END_CHOICES(set)	{ NULL, NULL } };
+#define CHOICE(set, sym, w, ...)	{ .word = w, .what = __VA_ARGS__ },
+#define END_CHOICES(set)	{ .word = NULL } };
 #include "runtime/config/choices.def"
 #undef CHOICES
 #undef CHOICE

@@ -22,7 +22,7 @@ struct err;
 
 /* The enumerations, from choices.def: dist_FSDP, precision_bf16... */
 #define CHOICES(set)			enum set {
-#define CHOICE(set, sym, word, what)	set##_##sym,
+#define CHOICE(set, sym, word, ...)	set##_##sym,
 #define END_CHOICES(set)		set##_COUNT };
 #include "runtime/config/choices.def"
 #undef CHOICES
@@ -87,17 +87,25 @@ enum {
 	FIELD_NOCASE   = 1 << 7,	/* a choice in any case */
 	FIELD_NOFLAG   = 1 << 8,	/* in a file alone */
 	FIELD_HOST     = 1 << 9,	/* a host, without user@ */
-	FIELD_SECRET   = 1 << 10
+	FIELD_SECRET   = 1 << 10,	/* config_get does not tell it */
+	FIELD_WORD     = 1 << 11,	/* a bool whose flag takes true, false */
+	FIELD_APPEND   = 1 << 12,	/* a list; its flag adds one item */
+	FIELD_TREE     = 1 << 13,	/* text: any YAML value, in flow style */
+	FIELD_BOTH     = 1 << 14,	/* in a SageMaker file as well */
+	FIELD_CLOUD    = 1 << 15	/* in a SageMaker file alone */
 };
 
 struct choice {
 	const char	*word, *what;	/* the last of a list is NULL, NULL */
+	const char	*also;		/* another spelling that is read, or NULL */
+	bool		 cloud;		/* with AMAZON_SAGEMAKER alone */
 };
 
 struct field {
 	const char		*key;	/* in YAML */
 	const char		*flag;	/* behind "--"; the key as a rule */
 	const char		*alias;	/* an older key or flag, or NULL */
+	const char		*no;	/* a flag that makes it false, or NULL */
 	const char		*group;	/* YAML mapping that holds it, or "" */
 	const char		*member;	/* in struct config: "fsdp.version" */
 	const char		*title;	/* of the group */
@@ -136,16 +144,23 @@ int  config_write(const struct config *c, const char *path, struct err *err);
  * allowed, else the default. */
 int  config_set(struct config *c, enum field_id id, const char *text,
     enum origin origin, struct err *err);
-/* As config_set takes it; "" where null. */
+/* As config_set takes it; "" where null; "(secret)" for what is one. */
 int  config_get(const struct config *c, enum field_id id, struct buf *out);
 /* True where the value is null. */
 bool config_null(const struct config *c, enum field_id id);
-/* True where the field has a meaning with what is set. */
+/* True where a file of this compute_environment may have the field. */
+bool config_belongs(const struct config *c, enum field_id id);
+/* True where the field belongs there and has a meaning with what is set. */
 bool config_applies(const struct config *c, enum field_id id);
+/* How many of its choices to offer: those for a cloud alone stand last. */
+size_t config_choices(const struct config *c, enum field_id id);
 /* Id of a key, flag or alias ("-" for "_" is fine), or -1. */
 int  config_field_of(const char *key);
 /* The nearest known key, borrowed, or NULL. */
 const char *config_near(const char *key);
+/* Takes a key or flag that Accelerate or an older version had and that is gone:
+ * says what to use instead; else NULL. */
+const char *config_retired(const char *key);
 /* Gives the path of the default file; NULL without memory. */
 char *config_default_path(void);
 
@@ -156,14 +171,13 @@ int  config_flag(struct config *c, char *const argv[], int *at,
 /* The flags, by group, for --help. */
 int  config_help(struct buf *out);
 
-/* The job-wide variables of every rank, added to *env (RANK and so on are the
- * launcher's). */
-int  config_env(const struct config *c, struct strv *env, struct err *err);
-/* OMP_NUM_THREADS for each rank. */
-long config_threads(const struct config *c);
 /* The first broken rule, or 0. */
 int  config_check(const struct config *c, struct err *err);
 /* accel.yaml(5), as mdoc. */
 int  config_page(struct buf *out);
+/* The list of flags in accel-launch(1), as mdoc. */
+int  config_page_flags(struct buf *out);
+/* Every row as JSON: accel schema --json. */
+int  config_schema_json(struct buf *out);
 
 #endif

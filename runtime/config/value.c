@@ -2,6 +2,7 @@
 /* Values of a configuration: defaults, from text, to text. */
 #include "runtime/config/intern.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,25 @@ utf8(const char *text)
 	return true;
 }
 
+/* A value of any kind, as it will stand in a file. */
+static int
+tree_set(const struct field *f, char **at, const char *text, struct err *err)
+{
+	struct buf	flow = BUF_INIT;
+	char		*copy;
+
+	if (yaml_flow(text, &flow, err)) {
+		buf_clear(&flow);
+		return err_at(err, "%s", f->key);
+	}
+	copy = buf_detach(&flow);
+	if (!copy)
+		return err_nomem(err);
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
 static int
 text_set(const struct field *f, char **at, const char *text, struct err *err)
 {
@@ -159,6 +179,8 @@ text_set(const struct field *f, char **at, const char *text, struct err *err)
 
 	if (!utf8(text))
 		return err_set(err, "%s: the text is not UTF-8", f->key);
+	if (f->flags & FIELD_TREE)
+		return tree_set(f, at, text, err);
 	if (f->flags & FIELD_HOST && strchr(text, '@')) {
 		err_set(err, "%s: \"%s\" has a user name", f->key, text);
 		return err_hint(err, "give the host alone; the user belongs in "
@@ -182,13 +204,17 @@ choice_set(const struct field *f, unsigned *at, const char *text,
 {
 	struct buf	words = BUF_INIT;
 
-	for (unsigned i = 0; f->choice[i].word; i++)
-		if (!strcmp(f->choice[i].word, text) ||
-		    (f->flags & FIELD_NOCASE &&
-		    !strcasecmp(f->choice[i].word, text))) {
+	for (unsigned i = 0; f->choice[i].word; i++) {
+		const char	*also = f->choice[i].also;
+		int		(*differ)(const char *, const char *) =
+		    f->flags & FIELD_NOCASE ? strcasecmp : strcmp;
+
+		if (!differ(f->choice[i].word, text) ||
+		    (also && !differ(also, text))) {
 			*at = i;
 			return 0;
 		}
+	}
 	err_set(err, "%s: \"%s\" is none of its values", f->key, text);
 	for (unsigned i = 0; f->choice[i].word; i++) {
 		if (near_enough(text, f->choice[i].word)) {
@@ -266,9 +292,30 @@ config_null(const struct config *c, enum field_id id)
 		return !*(char *const *)config_at(c, f);
 	case TYPE_INT:
 		return *(const long *)config_at(c, f) < (long)f->lo;
+	case TYPE_REAL:
+		return *(const double *)config_at(c, f) < f->lo;
 	default:
 		return false;
 	}
+}
+
+/* As Python prints a float: the fewest digits that give the same number, and
+ * never without a point or an exponent. */
+static int
+real_get(double value, struct buf *out)
+{
+	char	text[40];
+	double	again;
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (!num_parse_real(text, -HUGE_VAL, HUGE_VAL, &again) &&
+		    !(again < value) && !(again > value))
+			break;
+	}
+	if (!strpbrk(text, ".e"))
+		return buf_addf(out, "%s.0", text);
+	return buf_adds(out, text);
 }
 
 int
@@ -279,13 +326,15 @@ config_get(const struct config *c, enum field_id id, struct buf *out)
 
 	if (config_null(c, id))
 		return buf_adds(out, "");
+	if (f->flags & FIELD_SECRET)
+		return buf_adds(out, "(secret)");
 	switch (f->type) {
 	case TYPE_BOOL:
 		return buf_adds(out, *(const bool *)at ? "true" : "false");
 	case TYPE_INT:
 		return buf_addf(out, "%ld", *(const long *)at);
 	case TYPE_REAL:
-		return buf_addf(out, "%.15g", *(const double *)at);
+		return real_get(*(const double *)at, out);
 	case TYPE_CHOICE:
 		return buf_adds(out, f->choice[*(const unsigned *)at].word);
 	default:
@@ -294,28 +343,72 @@ config_get(const struct config *c, enum field_id id, struct buf *out)
 }
 
 bool
+config_belongs(const struct config *c, enum field_id id)
+{
+	unsigned	flags = fields[id].flags;
+
+	if (flags & FIELD_BOTH)
+		return true;
+	return (c->main.compute_environment == place_AMAZON_SAGEMAKER) ==
+	    ((flags & FIELD_CLOUD) != 0);
+}
+
+bool
 config_applies(const struct config *c, enum field_id id)
 {
-	return fields[id].when(c);
+	return config_belongs(c, id) && fields[id].when(c);
+}
+
+size_t
+config_choices(const struct config *c, enum field_id id)
+{
+	const struct choice	*list = fields[id].choice;
+	bool			 cloud = c->main.compute_environment ==
+	    place_AMAZON_SAGEMAKER;
+	size_t			 n = 0;
+
+	while (list && list[n].word && (cloud || !list[n].cloud))
+		n++;
+	return n;
+}
+
+bool
+config_named(const char *text, const char *name)
+{
+	if (!name)
+		return false;
+	for (; *text && *name; text++, name++)
+		if (*text != *name && !(*text == '-' && *name == '_'))
+			return false;
+	return !*text && !*name;
 }
 
 int
 config_field_of(const char *key)
 {
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < FIELD_COUNT; i++) {
-			const struct field	*f = &fields[i];
-			const char		*name = f->flag ? f->flag :
-			    f->key;
-
-			if (pass)
-				name = f->alias;
-			if (name && near_same(key, name))
-				return i;
-			if (!pass && near_same(key, f->key))
-				return i;
-		}
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (config_named(key, fields[i].flag) ||
+		    config_named(key, fields[i].key))
+			return i;
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (config_named(key, fields[i].alias))
+			return i;
 	return -1;
+}
+
+const char *
+config_retired(const char *key)
+{
+	static const struct { const char *key, *hint; } gone[] = {
+#define RETIRED(key, hint)	{ key, hint },
+#include "runtime/config/retired.def"
+#undef RETIRED
+	};
+
+	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		if (config_named(key, gone[i].key))
+			return gone[i].hint;
+	return NULL;
 }
 
 const char *

@@ -159,7 +159,7 @@ static const char *
 word_of_symbol(const char *symbol, size_t n)
 {
 #define CHOICES(set)
-#define CHOICE(set, sym, word, what)					\
+#define CHOICE(set, sym, word, ...)					\
 	if (n == sizeof #set "_" #sym - 1 &&				\
 	    !strncmp(symbol, #set "_" #sym, n))				\
 		return word;

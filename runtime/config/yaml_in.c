@@ -94,8 +94,6 @@ scalar_int(const char *text, long *out)
 bool
 config_is_group(const char *key)
 {
-	if (!strcmp(key, "megatron_lm_config"))	/* kept whole, no rows */
-		return true;
 	for (int i = 0; i < FIELD_COUNT; i++)
 		if (*fields[i].group && !strcmp(fields[i].group, key))
 			return true;
@@ -206,6 +204,26 @@ read_list(struct reader *r, int id, const yaml_node_t *node)
 	return rc ? fail_at(r, node) : 0;
 }
 
+static void render(struct reader *, struct buf *, const yaml_node_t *, int);
+
+static int
+read_tree(struct reader *r, int id, const yaml_node_t *node)
+{
+	struct buf	text = BUF_INIT;
+	int		rc;
+
+	text.max = 1 << 20;
+	render(r, &text, node, 0);
+	if (buf_failed(&text))
+		rc = err_set(r->err, "%s is too large, or refers to itself",
+		    fields[id].key);
+	else
+		rc = config_set(r->c, (enum field_id)id, buf_text(&text),
+		    ORIGIN_FILE, r->err);
+	buf_clear(&text);
+	return rc ? fail_at(r, node) : 0;
+}
+
 static int
 read_field(struct reader *r, int id, const yaml_node_t *node)
 {
@@ -223,6 +241,8 @@ read_field(struct reader *r, int id, const yaml_node_t *node)
 		return 0;
 	if (f->type == TYPE_LIST)
 		return read_list(r, id, node);
+	if (f->flags & FIELD_TREE)
+		return read_tree(r, id, node);
 	if (node->type != YAML_SCALAR_NODE)
 		return wrong(r, node, f, "one value");
 	text = text_of(node);
@@ -285,6 +305,10 @@ render(struct reader *r, struct buf *out, const yaml_node_t *node, int depth)
 
 		if (plain && !*text_of(node))
 			buf_adds(out, "null");
+		else if (depth > 0 && strchr(text_of(node), ',') &&
+		    !text_of(node)[strspn(text_of(node), "0123456789,.")])
+			/* 0,1: a comma ends a plain text inside [] and {} */
+			buf_addf(out, "'%s'", text_of(node));
 		else if (plain && scalar_of(text_of(node)) != SCALAR_TEXT)
 			buf_adds(out, text_of(node));
 		else
@@ -402,7 +426,13 @@ unknown(struct reader *r, const yaml_node_t *k)
 		}
 	}
 	err_set(r->err, "unknown key %s", key);
-	if (best)
+	if (config_retired(key))
+		err_hint(r->err, "%s", config_retired(key));
+	else if (config_field_of(key) >= 0 &&
+	    fields[config_field_of(key)].flags & FIELD_FLAGONLY)
+		err_hint(r->err, "it is a flag and no key: accel launch --%s",
+		    key);
+	else if (best)
 		err_hint(r->err, "did you mean %s?", best);
 	else
 		err_hint(r->err, "remove the line; accel.yaml(5) lists all "
@@ -438,6 +468,24 @@ read_top(struct reader *r, const yaml_node_t *k, const yaml_node_t *v)
 	return unknown(r, k);
 }
 
+/* A file has the keys of its own compute_environment alone. */
+static int
+check_place(struct reader *r)
+{
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (r->c->in_file[i] &&
+		    !config_belongs(r->c, (enum field_id)i)) {
+			err_set(r->err, "%s: %s is no key with "
+			    "compute_environment %s", r->name,
+			    *fields[i].group ? fields[i].group : fields[i].key,
+			    fields[i].flags & FIELD_CLOUD ? "LOCAL_MACHINE" :
+			    "AMAZON_SAGEMAKER");
+			return err_hint(r->err, "remove it, or change "
+			    "compute_environment");
+		}
+	return 0;
+}
+
 static int
 read_root(struct reader *r)
 {
@@ -462,6 +510,8 @@ read_root(struct reader *r)
 		err_set(r->err, "%s: distributed_type is missing", r->name);
 		return err_hint(r->err, "add: distributed_type: 'NO'");
 	}
+	if (check_place(r))
+		return -1;
 	if (r->old_fp16 &&
 	    r->c->origin[FIELD_main_mixed_precision] < ORIGIN_FILE)
 		return config_set(r->c, FIELD_main_mixed_precision, "fp16",
@@ -488,6 +538,35 @@ config_parse(struct config *c, const char *text, size_t n, const char *name,
 		return err_hint(err, "check indents, colons and quotes there");
 	}
 	rc = read_root(&r);
+	yaml_document_delete(&r.doc);
+	yaml_parser_delete(&parser);
+	return rc;
+}
+
+int
+yaml_flow(const char *text, struct buf *out, struct err *err)
+{
+	struct reader	r = { .name = "value", .err = err };
+	yaml_parser_t	parser;
+	yaml_node_t	*root;
+	int		rc = 0;
+
+	if (!yaml_parser_initialize(&parser))
+		return err_nomem(err);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text,
+	    strlen(text));
+	if (!yaml_parser_load(&parser, &r.doc)) {
+		err_set(err, "%s", parser.problem ? parser.problem : "no YAML");
+		yaml_parser_delete(&parser);
+		return err_hint(err, "such as {key: value}");
+	}
+	root = yaml_document_get_root_node(&r.doc);
+	out->max = 1 << 20;
+	if (root)
+		render(&r, out, root, 0);
+	if (!root || buf_failed(out))
+		rc = err_set(err, root ? "too large, or refers to itself" :
+		    "no value");
 	yaml_document_delete(&r.doc);
 	yaml_parser_delete(&parser);
 	return rc;

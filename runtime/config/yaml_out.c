@@ -110,7 +110,9 @@ print_value(const struct config *c, int id, struct buf *out, const char *in)
 		}
 	} else {
 		buf_adds(out, " ");
-		if (f->type == TYPE_TEXT || f->type == TYPE_CHOICE)
+		if (f->flags & FIELD_TREE)
+			buf_adds(out, buf_text(&text));
+		else if (f->type == TYPE_TEXT || f->type == TYPE_CHOICE)
 			yaml_quote(out, buf_text(&text),
 			    f->flags & FIELD_BARE);
 		else
@@ -125,7 +127,8 @@ printed(const struct config *c, int id)
 {
 	const struct field	*f = &fields[id];
 
-	if (f->flags & FIELD_FLAGONLY || config_null(c, (enum field_id)id))
+	if (f->flags & FIELD_FLAGONLY || config_null(c, (enum field_id)id) ||
+	    !config_belongs(c, (enum field_id)id))
 		return false;
 	if (c->origin[id] != ORIGIN_DEFAULT)
 		return true;
@@ -165,8 +168,6 @@ print_group(const struct config *c, const char *group, struct buf *out)
 			lines[n++] = (struct line){ fields[i].group, NULL,
 			    -2 };
 	}
-	if (!*group)
-		lines[n++] = (struct line){ "megatron_lm_config", NULL, -2 };
 	for (size_t i = 0; i < c->extra_count; i++)
 		if (!strcmp(c->extra[i].group, group))
 			lines[n++] = (struct line){ c->extra[i].key,

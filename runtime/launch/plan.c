@@ -7,6 +7,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/config/environ.h"
 #include "runtime/config/schema.h"
 
 #include "runtime/base/banned.h"
@@ -148,7 +149,7 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
 	if (!new.folder || !new.script || !new.job || !new.rank)
 		goto nomem;
-	if (config_env(c, &common, err) < 0)
+	if (config_env(c, order->facts, &common, err) < 0)
 		goto fail;
 	for (size_t h = 0; h < new.hosts.count; h++)
 		for (long l = 0; l < new.hosts.host[h].slots; l++, rank++) {

@@ -16,6 +16,7 @@
 
 struct buf;
 struct config;
+struct env_facts;
 struct err;
 
 struct plan_rank {
@@ -37,6 +38,7 @@ struct plan {
 
 struct plan_order {
 	const struct config	*config;
+	const struct env_facts	*facts;		/* or NULL: nothing is known */
 	const struct hosts	*hosts;		/* empty: this machine */
 	const char		*python;	/* interpreter */
 	char *const		*argv;		/* script and its arguments */

@@ -42,10 +42,10 @@ chmod +x ranks.sh fail.sh
 
 out=$(timeout 30 $accel launch --cpu --num_processes 2 --no_python ./ranks.sh | sort)
 is "two CPU ranks asked for are two ranks started" "$out" \
-    "localhost:0 0/2 local 0/2 cpu=true
-localhost:1 1/2 local 1/2 cpu=true"
+    "localhost:0 0/2 local 0/2 cpu=True
+localhost:1 1/2 local 1/2 cpu=True"
 out=$(timeout 30 $accel launch --cpu --no_python ./ranks.sh)
-is "one process has no prefix and no world" "$out" "/ local / cpu=true"
+is "one process has no prefix and no world" "$out" "/ local / cpu=True"
 
 python3 - "$accel" <<'EOF'
 import os, random, subprocess, sys
@@ -150,7 +150,7 @@ printf "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_processe
 out=$($accel launch --config_file no.yaml --cpu --num_processes 2 --no_python \
 	./ranks.sh | sort | head -1)
 is "a file without a world and --num_processes 2 are one world" "$out" \
-    "localhost:0 0/2 local 0/2 cpu=true"
+    "localhost:0 0/2 local 0/2 cpu=True"
 # shellcheck disable=SC2046
 timeout 60 $accel launch --cpu --num_processes 24 --no_python /bin/true \
 	$(python3 -c "print(*['x' * 100000] * 10)") 2>err

@@ -9,7 +9,8 @@ TESTS += %D%/table %D%/yaml
 
 check_PROGRAMS += %D%/launch_env
 TESTS += %D%/launch_env
-EXTRA_DIST += tests/data/launch_env.jsonl
+EXTRA_DIST += tests/data/launch_env.jsonl tests/data/launch_env_ours.py \
+	tests/data/launch_env_ours.tsv
 %C%_launch_env_SOURCES = %D%/launch_env.c
 %C%_launch_env_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_launch_env_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)

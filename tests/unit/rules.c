@@ -25,6 +25,8 @@
 #define MESH(n)	FSDP(n) "  fsdp_version: 2\nparallelism_config:\n"
 #define DS(n)	"distributed_type: DEEPSPEED\nnum_processes: " #n "\n" \
 		"deepspeed_config:\n"
+#define CLOUD	"compute_environment: AMAZON_SAGEMAKER\n" \
+		"ec2_instance_type: t\niam_role_name: r\n"
 #define TWO	"num_machines: 2\n"
 #define SP(n)	"parallelism_config:\n  parallelism_config_sp_size: " #n "\n"
 #define JSON(n, text)	DS(n) "  deepspeed_config_file: '{" text "}'\n"
@@ -53,6 +55,13 @@ static const struct {
 	    { CPU(6) TWO, { .hosts = 2 } } },
 	{ "hosts_slots", { CPU(4), { .hosts = 2, .slots = 3 } },
 	    { CPU(4), { .hosts = 2, .slots = 4 } } },
+	{ "type_cloud", { "distributed_type: DATA_PARALLEL\n" }, { GPU(2) } },
+	{ "sagemaker_type", { CLOUD "distributed_type: FSDP\n" },
+	    { CLOUD "distributed_type: DATA_PARALLEL\n" } },
+	{ "sagemaker_needs",
+	    { "compute_environment: AMAZON_SAGEMAKER\n"
+	      "distributed_type: 'NO'\niam_role_name: r\n" },
+	    { CLOUD "distributed_type: 'NO'\n" } },
 	{ "type_no_alone", { "distributed_type: 'NO'\nnum_processes: 2\n" },
 	    { "distributed_type: 'NO'\nnum_processes: 1\n" } },
 	{ "processes_unset", { "distributed_type: MULTI_GPU\n" }, { GPU(2) } },

@@ -3,6 +3,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/strv.h"
+#include "runtime/config/environ.h"
 #include "runtime/config/schema.h"
 #include "tests/tap.h"
 
@@ -119,7 +120,7 @@ flags(void)
 	ok(at == 5 && c.main.distributed_type == dist_FSDP &&
 	    c.main.num_processes == 8 && c.fsdp.offload_params &&
 	    c.launch.module, "flags win over the file and stop at the script");
-	ok(!config_env(&c, &env, &err) &&
+	ok(!config_env(&c, NULL, &env, &err) &&
 	    !strcmp(strv_getenv(&env, "FSDP_OFFLOAD_PARAMS"), "true") &&
 	    !strcmp(strv_getenv(&env, "ACCELERATE_USE_FSDP"), "true") &&
 	    !strcmp(strv_getenv(&env, "ACCELERATE_DYNAMO_USE_DYNAMIC"),
@@ -131,8 +132,8 @@ flags(void)
 	parse("distributed_type: MULTI_CPU\nnum_processes: 3\n"
 	    "num_machines: 2\n");
 	ok(config_check(&c, &err) == -1 && *err.hint, "3 over 2 machines");
-	ok(!config_env(&c, &env, &err) &&
-	    !strcmp(strv_getenv(&env, "ACCELERATE_USE_CPU"), "true"),
+	ok(!config_env(&c, NULL, &env, &err) &&
+	    !strcmp(strv_getenv(&env, "ACCELERATE_USE_CPU"), "True"),
 	    "a CPU world says so");
 	strv_clear(&env);
 }
