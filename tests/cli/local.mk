@@ -17,3 +17,5 @@ dist_check_SCRIPTS += %D%/tree.t %D%/corpus.t
 TESTS += %D%/tree.t %D%/corpus.t
 dist_check_SCRIPTS += %D%/config.t
 TESTS += %D%/config.t
+dist_check_SCRIPTS += %D%/completion.t
+TESTS += %D%/completion.t
