@@ -12,6 +12,7 @@
 static const struct command *const commands[] = {
 	&command_config,
 	&command_launch,
+	&command_schema,
 	&command_completion,
 	&command_complete,
 	&command_help_of,

@@ -7,7 +7,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-extern const struct command command_accel, command_complete,
-    command_completion, command_config, command_help_of, command_launch;
+extern const struct command command_accel, command_complete, command_completion,
+    command_config, command_help_of, command_launch, command_schema;
 extern const struct command command_setup;	/* its words alone */
 #endif

@@ -8,6 +8,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/cli/cli.h"
+#include "runtime/config/rules.h"
 #include "runtime/config/words.h"
 
 #include "runtime/base/banned.h"
@@ -32,6 +33,8 @@ print_names(const struct field *f, enum field_id id)
 		printf("Flag       -%c, --%s\n", f->letter, flag);
 	else if (flag)
 		printf("Flag       --%s\n", flag);
+	if (f->no)
+		printf("Or not     --%s\n", f->no);
 	if (f->alias)
 		printf("Also       %s\n", f->alias);
 	if (f->env)
@@ -80,6 +83,22 @@ print_now(const struct config *c, enum field_id id)
 	buf_clear(&needs);
 }
 
+static void
+print_rules(int id)
+{
+	bool	any = false;
+
+	for (const struct rule *r = rules; r->id; r++) {
+		if (!rule_mentions(r, id))
+			continue;
+		if (!any)
+			printf("\nRules\n");
+		any = true;
+		printf("  %-8s %s\n  %8s %s\n", r->fatal ? "error" : "warning",
+		    r->law, "else", r->remedy);
+	}
+}
+
 static int
 run(struct call *call, struct err *err)
 {
@@ -105,6 +124,7 @@ run(struct call *call, struct err *err)
 		printf("\nValues\n");
 	for (const struct choice *k = f->choice; k && k->word; k++)
 		printf("  %-24s %s\n", k->word, k->what);
+	print_rules(id);
 	return 0;
 }
 

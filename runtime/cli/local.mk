@@ -15,6 +15,7 @@ accel_SOURCES = \
 	%D%/config_show.c \
 	%D%/config_update.c \
 	%D%/launch.c \
+	%D%/schema.c \
 	%D%/setup.c
 accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 accel_CPPFLAGS = $(AM_CPPFLAGS) -DLIBEXECDIR='"$(libexecdir)"' \

@@ -370,14 +370,41 @@ const struct rule rules[] = {
 #define ERROR	true
 #define WARNING	false
 #define RULE(id, fatal, field, broken, law, remedy, ...)		\
-	{ #id, fatal, law, remedy },
+	{ #id, fatal, law, remedy, #broken, #field },
 #define RULE_EACH(id, fatal, var, broken, law, remedy, ...)		\
-	{ #id, fatal, law, remedy },
+	{ #id, fatal, law, remedy, #broken, "-1" },
 #include "runtime/config/rules.def"
 #undef RULE
 #undef RULE_EACH
-	{ NULL, false, NULL, NULL }
+	{ NULL, false, NULL, NULL, NULL, NULL }
 };
+
+/* The word stands in the text, and is not a part of a longer one. */
+static bool
+has_word(const char *text, const char *word)
+{
+	static const char	part[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789_.";
+	size_t			n = strlen(word);
+
+	for (const char *s = text; (s = strstr(s, word)); s++)
+		if ((s == text || !strchr(part, s[-1])) &&
+		    (!s[n] || !strchr(part, s[n])))
+			return true;
+	return false;
+}
+
+bool
+rule_mentions(const struct rule *rule, int field)
+{
+	const char	*member = fields[field].member;
+	char		 id[96];
+
+	snprintf(id, sizeof(id), "FIELD_%s", member);
+	id[strcspn(id, ".")] = '_';
+	return has_word(rule->broken, member) || has_word(rule->broken, id) ||
+	    has_word(rule->field, id) || has_word(rule->law, fields[field].key);
+}
 
 enum {
 #define RULE(id, ...)		RULE_##id,

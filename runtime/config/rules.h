@@ -80,9 +80,14 @@ struct rule {
 	bool		 fatal;
 	const char	*law;		/* what must hold: a clause */
 	const char	*remedy;
+	const char	*broken;	/* the condition of a fault, as written */
+	const char	*field;		/* "FIELD_main_debug", "-1", as written */
 };
 /* The last has a NULL id. */
 extern const struct rule rules[];
+
+/* True where a rule looks at the field, or would have it changed. */
+bool rule_mentions(const struct rule *rule, int field);
 
 /* The rules, as a part of a page in mdoc. */
 void rules_page(struct buf *out);

@@ -143,15 +143,15 @@ field_flag(enum field_id id)
 	return f->flag ? f->flag : f->key;
 }
 
-/* A member as conditions name it, "fsdp.version": the field's key. */
-static const char *
-key_of_member(const char *member, size_t n)
+/* A member as conditions name it, "fsdp.version": its field, or -1. */
+static int
+field_of_member(const char *member, size_t n)
 {
 	for (int i = 0; i < FIELD_COUNT; i++)
 		if (strlen(fields[i].member) == n &&
 		    !strncmp(fields[i].member, member, n))
-			return fields[i].key;
-	return NULL;
+			return i;
+	return -1;
 }
 
 /* A symbol of a choice, "dist_FSDP": its word, among those of any field. */
@@ -178,6 +178,27 @@ name_length(const char *s)
 	    "0123456789_.");
 }
 
+/* A member in a condition, "n" bytes behind "c->": its key; and what it must
+ * be, where nothing compares it. */
+static void
+say_member(const char *member, size_t n, bool negated, struct buf *out)
+{
+	const char	*next = member + n + strspn(member + n, " \t\n");
+	int		 id = field_of_member(member, n);
+
+	if (id < 0) {
+		buf_add(out, member, n);
+		return;
+	}
+	buf_adds(out, fields[id].key);
+	if (strchr("=<>!", *next) && *next)
+		return;
+	if (fields[id].type == TYPE_BOOL)
+		buf_adds(out, negated ? " is false" : " is true");
+	else
+		buf_adds(out, negated ? " is not set" : " is set");
+}
+
 /* The condition is C, as it stands in the table; this reads it aloud. */
 int
 field_needs(enum field_id id, struct buf *out)
@@ -186,7 +207,7 @@ field_needs(enum field_id id, struct buf *out)
 		{ "==", "is" }, { "!=", "is not" }, { "&&", "and" },
 		{ "||", "or" }, { ">=", "is at least" },
 		{ "<=", "is at most" }, { ">", "is above" },
-		{ "<", "is below" }, { "!", "no " }, { "\n", " " },
+		{ "<", "is below" }, { "!", "not " }, { "\n", " " },
 		{ "\t", " " },
 	};
 	enum { WORDS = sizeof words / sizeof *words };
@@ -195,13 +216,17 @@ field_needs(enum field_id id, struct buf *out)
 	if (!strcmp(at, "true"))
 		return 0;
 	while (*at) {
-		size_t n, i = 0;
+		bool	not = !strncmp(at, "!c->", 4);
+		size_t	n, i = 0;
 
-		if (!strncmp(at, "c->", 3)) {
-			at += 3;
+		if (not || !strncmp(at, "c->", 3)) {
+			at += 3 + not;
 			n = name_length(at);
-			word = key_of_member(at, n);
-		} else if ((n = name_length(at)))
+			say_member(at, n, not, out);
+			at += n;
+			continue;
+		}
+		if ((n = name_length(at)))
 			word = word_of_symbol(at, n);
 		else {
 			while (i < WORDS && strncmp(at, words[i].code,

@@ -163,6 +163,37 @@ out=$("$accel" config explain mixed_precison 2>&1)
 is "an unknown key is wrong usage" $? 2
 has "with the nearest" "$out" "did you mean mixed_precision?"
 
+out=$("$accel" config explain gpu_ids)
+has "a condition that is not compared" "$out" "use_cpu is false"
+has "the rules that look at it" "$out" "
+  error    gpu_ids names devices that are there
+      else devices count from 0"
+is "and no other" "$(echo "$out" | grep -c '^  error')" \
+	"$(grep -c 'FIELD_main_gpu_ids' "$top_srcdir/runtime/config/rules.def")"
+
+# schema
+out=$("$accel" schema)
+is "schema lists every field" "$(echo "$out" | grep -c '^  ')" \
+	"$(grep -cE '^	(BOOL|INT|REAL|TEXT|LIST|CHOOSE)\(' \
+	"$top_srcdir"/runtime/config/*.def | awk -F: '{n += $2} END {print n}')"
+has "with type, default and question" "$("$accel" schema fsdp_version)" \
+	"int 1..2          1               Which FSDP version?"
+is "a part picks some" "$("$accel" schema dynamo_ | grep -c "^  dynamo_")" \
+	"$("$accel" schema | grep -c '^  dynamo_')"
+if command -v python3 >/dev/null; then
+	is "--json has the same" "$("$accel" schema --json | python3 -c \
+	    'import json, sys; print(len(json.load(sys.stdin)))')" \
+	    "$("$accel" schema | grep -c '^  ')"
+	is "and can be picked from" "$("$accel" schema --json fsdp_version |
+	    python3 -c 'import json, sys
+print([r["key"] for r in json.load(sys.stdin)])')" "['fsdp_version']"
+else
+	skip "no python3"
+fi
+out=$("$accel" schema fsdp_verson 2>&1)
+is "a part that is nowhere is wrong usage" $? 2
+has "with the nearest key" "$out" "fsdp_version"
+
 # default
 mkdir -p "$work/dev/dev"
 ACCEL_DEVICES=$work/dev
