@@ -14,6 +14,8 @@ accel_SOURCES = \
 	%D%/config_set.c \
 	%D%/config_show.c \
 	%D%/config_update.c \
+	%D%/estimate.c %D%/estimate.h \
+	%D%/estimate_print.c \
 	%D%/launch.c \
 	%D%/schema.c \
 	%D%/setup.c

@@ -190,7 +190,8 @@ read_json(const char *path, struct err *err)
 	return root;
 }
 
-/* Opens the files that an index names.  1 where one of them is not here. */
+/* Opens the files that an index names.  1, and *err, where one of them is not
+ * here. */
 static int
 read_index(struct weights *w, const char *path, const char *dir,
     struct err *err)
@@ -351,29 +352,31 @@ read_config(struct model *m, const char *path, struct err *err)
 	return ret;
 }
 
-/* Weights tell how many; a config.json that is understood tells the shape. */
+/* Weights tell how many; a config.json that is understood tells the shape, and
+ * is enough where the weights, or a part of them, are not here. */
 static int
 read_place(struct model *m, const struct place *p, struct err *err)
 {
 	struct model	counted = { .name = NULL };
 	struct weights	w = { .file = NULL };
-	struct err	why = ERR_INIT;
+	struct err	why = ERR_INIT, missing = ERR_INIT;
 	int		got = 1, ret = -1;
 	bool		known = p->config && read_config(m, p->config, &why) == 0;
 
 	if (p->weights)
-		got = weights_add(&w, p->weights, err);
+		got = weights_add(&w, p->weights, &missing);
 	else if (p->index)
-		got = read_index(&w, p->index, p->dir, err);
-	if (got == 0 && weights_sort(&w, err) == 0) {
+		got = read_index(&w, p->index, p->dir, &missing);
+	else
+		missing = why;
+	if (got == 0 && (ret = weights_sort(&w, &missing)) == 0)
 		count(&w, &counted);
+	else if (got > 0 && known)
 		ret = 0;
-	} else if (got > 0 && p->index && !known) {
-		ret = from_total(&w, &counted, p->config ? p->config : "");
-	} else if (got > 0 && known)
-		ret = 0;		/* the config.json is enough */
-	else if (got > 0 && err)
-		*err = why;
+	else if (got > 0 && p->index && p->config)
+		ret = from_total(&w, &counted, p->config);
+	if (ret < 0 && err)
+		*err = missing;
 	if (known && ret == 0)
 		m->stored = counted.params;
 	else if (known)

@@ -19,3 +19,5 @@ dist_check_SCRIPTS += %D%/config.t
 TESTS += %D%/config.t
 dist_check_SCRIPTS += %D%/completion.t
 TESTS += %D%/completion.t
+dist_check_SCRIPTS += %D%/estimate.t
+TESTS += %D%/estimate.t
