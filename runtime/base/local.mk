@@ -16,6 +16,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 
 # On its own, so that what needs no JSON does not link it: the agent is static.
 noinst_LTLIBRARIES += %D%/libsafetensors.la
-%C%_libsafetensors_la_SOURCES = %D%/safetensors.c %D%/safetensors.h
+%C%_libsafetensors_la_SOURCES = \
+	%D%/safetensors.c %D%/safetensors.h \
+	%D%/safetensors_write.c %D%/safetensors_write.h
 %C%_libsafetensors_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_libsafetensors_la_LIBADD = %D%/libbase.la $(JANSSON_LIBS)

@@ -13,6 +13,7 @@ static const struct command *const commands[] = {
 	&command_config,
 	&command_estimate,
 	&command_launch,
+	&command_merge_weights,
 	&command_schema,
 	&command_completion,
 	&command_complete,

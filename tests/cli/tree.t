@@ -3,8 +3,8 @@
 # The tree keeps its own rules.
 . "${top_srcdir:-.}/tests/tap.sh"
 cd "$top_srcdir" || exit 1
-order="runtime/base runtime/config probes runtime/device runtime/train
-runtime/launch runtime/cli tui"
+order="runtime/base runtime/weights runtime/config probes runtime/device
+runtime/train runtime/launch runtime/cli tui"
 
 # What a folder may include: itself and those before it.  libaccel, which other
 # people's programs link, knows nothing of configuration and probes.
