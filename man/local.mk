@@ -7,3 +7,4 @@ dist_man_MANS += %D%/accel.yaml.5
 update-man: runtime/config/mkpage
 	$(AM_V_GEN)runtime/config/mkpage >$(srcdir)/man/accel.yaml.5
 dist_man_MANS += %D%/libaccel.3
+dist_man_MANS += %D%/accel-merge-weights.1

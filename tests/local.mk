@@ -14,7 +14,9 @@ EXTRA_DIST += %D%/tap.h %D%/tap.sh
 include tests/unit/base.mk
 include tests/unit/local.mk
 include tests/unit/launch.mk
+include tests/unit/weights.mk
 include tests/cli/local.mk
+include tests/cli/weights.mk
 include tests/screens/local.mk
 include tests/hosts/local.mk
 include tests/train/local.mk

@@ -172,8 +172,7 @@ run(struct call *call, struct err *err)
 	if (face.shown && face.terminal)
 		fputc('\n', stderr);
 	if (ret == 0)
-		printf("%zu tensors of %zu files are in %s\n", w.tensors,
-		    w.files, to);
+		printf("%zu tensors are in %s\n", w.tensors, to);
 	weights_clear(&w);
 	if (ret == 0 && o->remove_checkpoint_dir) {
 		if (check_apart(from, to, err) < 0)

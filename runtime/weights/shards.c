@@ -70,8 +70,12 @@ read_slices(struct shard *s, struct err *err)
 		json_t		*slice;
 		char		*name;
 
-		if (strncmp(item, SLICE, strlen(SLICE)) || !value)
+		if (strncmp(item, SLICE, strlen(SLICE)))
 			continue;
+		if (!value)
+			return err_set(err, "%s: __metadata__: its slice is "
+			    "not {\"shape\": [...], \"offset\": [...]}: %s",
+			    s->path, item);
 		item += strlen(SLICE);
 		name = strndup(item, (size_t)(value - item));
 		slice = json_loads(value + 1, JSON_REJECT_DUPLICATES, NULL);

@@ -28,6 +28,7 @@ struct set {
 	size_t			  sheets;
 	char			 *folder;	/* beside the files */
 	char			 *index;	/* name, or NULL: one file */
+	bool			  made;		/* the output's folder, by us */
 	uint64_t		  done, total;	/* bytes of tensors */
 };
 
@@ -311,6 +312,7 @@ weights_write(const struct weights *w, const struct weights_out *out,
 		if ((out->torch ? sheet_torch(&s.sheet[i], w, err) :
 		    sheet_safetensors(&s.sheet[i], w, err)) < 0)
 			goto done;
+	s.made = access(out->folder, F_OK) < 0;
 	if (file_mkdirs(out->folder, 0777, err) < 0 ||
 	    check_folder(&s, err) < 0 || check_room(&s, err) < 0 ||
 	    begin(&s, err) < 0)
@@ -323,5 +325,7 @@ weights_write(const struct weights *w, const struct weights_out *out,
 	ret = rename_all(&s, err);
 done:
 	end(&s);
+	if (ret < 0 && s.made)
+		rmdir(out->folder);
 	return ret;
 }

@@ -168,5 +168,6 @@ if __name__ == "__main__":
         compare(load(folder), load(sys.argv[3]))
     else:
         world = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+        folder = os.path.abspath(folder)
         pathlib.Path(folder + ".store").unlink(missing_ok=True)
         mp.spawn(ranks, args=(world, what, folder), nprocs=world)

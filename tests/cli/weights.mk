@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+dist_check_SCRIPTS += %D%/merge-weights.t
+TESTS += %D%/merge-weights.t
+EXTRA_DIST += tests/data/dcp/.metadata tests/data/dcp/__0_0.distcp \
+	tests/data/dcp/__1_0.distcp tests/data/dcp.safetensors
