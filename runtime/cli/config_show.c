@@ -125,7 +125,8 @@ run(struct call *call, struct err *err)
 {
 	const struct show *o = call->options;
 
-	if (cli_config_load(call->config, o->config_file, true, err) < 0)
+	if (cli_config_load(call->config, call->argc ? call->argv[0] :
+	    o->config_file, true, err) < 0)
 		return -1;
 	return o->json ? print_json(call->config, o, err) :
 	    print_text(call->config, o, err);
@@ -133,6 +134,7 @@ run(struct call *call, struct err *err)
 
 const struct command command_config_show = {
 	"show", "print each value, and where it comes from", .run = run,
-	.path = "config show", .page = "accel-config(1)", .options = options,
+	.path = "config show", .words = "[FILE]", .most = 1,
+	.takes = TAKES_YAML, .page = "accel-config(1)", .options = options,
 	.size = sizeof(struct show), .flags = COMMAND_FIELDS,
 };

@@ -28,7 +28,8 @@ run(struct call *call, struct err *err)
 	int			 code = -1;
 
 	config_init(&c);
-	if (cli_config_load(&c, o->config_file, false, err) == 0)
+	if (cli_config_load(&c, call->argc ? call->argv[0] : o->config_file,
+	    false, err) == 0)
 		code = cli_config_save(&c, &c, o->dry_run, err);
 	config_clear(&c);
 	return code;
@@ -40,6 +41,7 @@ const struct command command_config_update = {
 	.about = "Reads the file, with all that older versions wrote, and writes "
 	    "it with\ntoday's keys and values.  Its meaning, its comments and "
 	    "its order stay.",
+	.words = "[FILE]", .most = 1, .takes = TAKES_YAML,
 	.page = "accel-config(1)", .options = options,
 	.size = sizeof(struct update),
 };

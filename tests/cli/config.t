@@ -28,9 +28,9 @@ is "a value for a switch is refused" $? 2
 out=$("$accel" config show --config_file 2>&1)
 is "a missing value as well" $? 2
 has "which says what it is" "$out" "write --config_file FILE"
-out=$("$accel" config show more 2>&1)
+out=$("$accel" config show "$f" more 2>&1)
 is "and a word too many" $? 2
-has "with the usage" "$out" "usage: accel config show [FLAGS]"
+has "with the usage" "$out" "usage: accel config show [FLAGS] [FILE]"
 is "help says what --help says" "$("$accel" help config show)" \
 	"$("$accel" config show --help)"
 has "which names the manual page" "$("$accel" config --help)" \
@@ -61,7 +61,7 @@ else
 fi
 "$accel" config show >/dev/full 2>"$work/err"
 is "a full disk is no success" $? 1
-out=$("$accel" config show --config_file "$f" --origin)
+out=$("$accel" config show "$f" --origin)
 has "a value's line is named" "$out" "$f:4"
 has "and a default" "$out" "default"
 

@@ -21,3 +21,5 @@ dist_check_SCRIPTS += %D%/completion.t
 TESTS += %D%/completion.t
 dist_check_SCRIPTS += %D%/estimate.t
 TESTS += %D%/estimate.t
+dist_check_SCRIPTS += %D%/pages.t
+TESTS += %D%/pages.t
