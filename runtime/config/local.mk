@@ -7,6 +7,8 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/changes.c %D%/changes.h \
 	%D%/deepspeed.c \
 	%D%/environ.c %D%/environ.h \
+	%D%/export.c %D%/export.h \
+	%D%/export_deepspeed.c \
 	%D%/flags.c \
 	%D%/hub.c \
 	%D%/memory.c %D%/memory.h \

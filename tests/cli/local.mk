@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-dist_check_SCRIPTS += %D%/check.t %D%/templates.t
-TESTS += %D%/check.t %D%/templates.t
+dist_check_SCRIPTS += %D%/check.t %D%/export.t %D%/templates.t
+TESTS += %D%/check.t %D%/export.t %D%/templates.t
 
 dist_check_SCRIPTS += %D%/man.t
 TESTS += %D%/man.t
