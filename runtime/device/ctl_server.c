@@ -383,6 +383,7 @@ serve(void *arg)
 			    s->peer[who[j]].wire.fd >= 0)
 				listen_to(s, who[j]);
 		watch_clock(s);
+		pmi_tick(s->pmi);
 	}
 	free(fds);
 	free(who);

@@ -2,10 +2,12 @@
 #include "runtime/device/pmi.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/num.h"
 
 #include "runtime/base/banned.h"
@@ -18,7 +20,10 @@ struct pair {
 
 struct pmi {
 	size_t		 world;
-	bool		*waiting;	/* which ranks are in the barrier */
+	bool		*waiting;	/* which ranks are in a barrier */
+	size_t		*passed;	/* how many barriers each has left */
+	bool		 news;		/* something was put since the last */
+	int64_t		 since;		/* when the first one came, or 0 */
 	char		*job;
 	pmi_reply	 reply;
 	void		*user;
@@ -32,7 +37,8 @@ pmi_new(size_t world, const char *job, pmi_reply reply, void *user)
 	struct pmi *pmi = calloc(1, sizeof *pmi);
 
 	if (!pmi || !(pmi->job = strdup(job)) ||
-	    !(pmi->waiting = calloc(world, sizeof *pmi->waiting))) {
+	    !(pmi->waiting = calloc(world, sizeof *pmi->waiting)) ||
+	    !(pmi->passed = calloc(world, sizeof *pmi->passed))) {
 		pmi_free(pmi);
 		return NULL;
 	}
@@ -53,6 +59,7 @@ pmi_free(struct pmi *pmi)
 	}
 	free(pmi->pair);
 	free(pmi->waiting);
+	free(pmi->passed);
 	free(pmi->job);
 	free(pmi);
 }
@@ -104,6 +111,7 @@ put(struct pmi *pmi, const char *key, const char *value)
 		return -1;
 	}
 	pmi->count++;
+	pmi->news = true;
 	return 0;
 }
 
@@ -114,6 +122,51 @@ find(const struct pmi *pmi, const char *key)
 		if (!strcmp(pmi->pair[i].key, key))
 			return pmi->pair[i].value;
 	return NULL;
+}
+
+/* Those who wait in barrier "number" leave it. */
+static void
+open_barrier(struct pmi *pmi, size_t number)
+{
+	pmi->news = false;
+	pmi->since = 0;
+	for (size_t i = 0; i < pmi->world; i++) {
+		if (!pmi->waiting[i] || pmi->passed[i] != number)
+			continue;
+		pmi->waiting[i] = false;
+		pmi->passed[i]++;
+		answer(pmi, i, "cmd=barrier_out rc=0\n");
+	}
+}
+
+static void
+enter_barrier(struct pmi *pmi, size_t rank)
+{
+	size_t number = pmi->passed[rank], came = 0;
+
+	pmi->waiting[rank] = true;
+	for (size_t i = 0; i < pmi->world; i++)
+		came += pmi->passed[i] > number ||
+		    (pmi->passed[i] == number && pmi->waiting[i]);
+	if (came == pmi->world)
+		open_barrier(pmi, number);
+	else if (!pmi->since)
+		pmi->since = clock_ms();
+}
+
+void
+pmi_tick(struct pmi *pmi)
+{
+	size_t least = SIZE_MAX;
+
+	if (!pmi->since || pmi->news ||
+	    clock_ms() - pmi->since < PMI_PATIENCE_MS)
+		return;
+	for (size_t i = 0; i < pmi->world; i++)
+		if (pmi->waiting[i] && pmi->passed[i] < least)
+			least = pmi->passed[i];
+	if (least > 0 && least < SIZE_MAX)
+		open_barrier(pmi, least);
 }
 
 int
@@ -162,17 +215,9 @@ pmi_line(struct pmi *pmi, size_t rank, const char *bytes, size_t n)
 			snprintf(reply, sizeof reply, "cmd=get_result rc=-1 "
 			    "msg=key_not_found value=unknown\n");
 		answer(pmi, rank, reply);
-	} else if (!strcmp(command, "barrier_in")) {
-		size_t came = 0;
-
-		pmi->waiting[rank] = true;
-		for (size_t i = 0; i < pmi->world; i++)
-			came += pmi->waiting[i];
-		for (size_t i = 0; came == pmi->world && i < came; i++) {
-			pmi->waiting[i] = false;
-			answer(pmi, i, "cmd=barrier_out rc=0\n");
-		}
-	} else if (!strcmp(command, "finalize"))
+	} else if (!strcmp(command, "barrier_in"))
+		enter_barrier(pmi, rank);
+	else if (!strcmp(command, "finalize"))
 		answer(pmi, rank, "cmd=finalize_ack\n");
 	else if (!strcmp(command, "abort")) {
 		if (get(line, "exitcode", value, sizeof value))

@@ -19,6 +19,16 @@ typedef void (*pmi_reply)(void *user, size_t rank, const char *line, size_t n);
 struct pmi *pmi_new(size_t world, const char *job, pmi_reply reply, void *user);
 void pmi_free(struct pmi *pmi);
 
+/*
+ * To be called about once a second.  MPICH 4's MPI_Finalize over UCX's TCP
+ * waits in its last barrier without serving its peers, while one of them may
+ * wait for just that (some 3 % of runs over two hosts; mpiexec has it too).  A
+ * barrier to which nobody brings anything is therefore opened after a while for
+ * those who wait; the others leave it as soon as they come.
+ */
+#define PMI_PATIENCE_MS 2000
+void pmi_tick(struct pmi *pmi);
+
 /* Answers one line.  Returns -1, or the exit code of a rank that aborts. */
 int pmi_line(struct pmi *pmi, size_t rank, const char *line, size_t n);
 #endif

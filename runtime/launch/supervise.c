@@ -454,6 +454,7 @@ turn(struct run *run, struct pollfd *fds)
 		    fds[3 + h].revents & (POLLIN | POLLHUP | POLLERR) && !full)
 			read_peer(run, h);
 	advance(run);
+	pmi_tick(run->pmi);
 	now = clock_ms();
 	if (run->stop_at && now >= run->stop_at)
 		stop_all(run, 0);
