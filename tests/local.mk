@@ -30,4 +30,4 @@ check-c: all $(check_PROGRAMS)
 # Needs a Python with torch and accelerate: make check-python ACCEL_PYTHON=...
 check-python: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(python_tests)'
-EXTRA_DIST += %D%/bench/launch.py
+EXTRA_DIST += %D%/bench/commands.py %D%/bench/launch.py
