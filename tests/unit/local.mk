@@ -7,6 +7,19 @@ TESTS += %D%/table %D%/yaml
 %C%_yaml_SOURCES = %D%/yaml.c
 %C%_yaml_LDADD = runtime/config/libconfig.la
 
+check_PROGRAMS += %D%/environ %D%/flags %D%/quick %D%/schema
+TESTS += %D%/environ %D%/flags %D%/quick %D%/schema
+EXTRA_DIST += tests/data/accelerate_flags.tsv
+%C%_environ_SOURCES = %D%/environ.c
+%C%_environ_LDADD = runtime/config/libconfig.la
+%C%_flags_SOURCES = %D%/flags.c
+%C%_flags_LDADD = runtime/config/libconfig.la
+%C%_quick_SOURCES = %D%/quick.c
+%C%_quick_LDADD = probes/libprobes.la
+%C%_schema_SOURCES = %D%/schema.c
+%C%_schema_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_schema_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)
+
 check_PROGRAMS += %D%/launch_env
 TESTS += %D%/launch_env
 EXTRA_DIST += tests/data/launch_env.jsonl tests/data/launch_env_ours.py \
