@@ -321,7 +321,8 @@ config_threads(const struct config *c, const struct env_facts *facts)
 		return c->launch.num_cpu_threads_per_process;
 	if (set && !num_parse(set, 0, 1 << 20, &n) && n > 0)
 		return n;
-	if (!c->main.use_cpu || c->main.num_processes < 1 || !facts)
+	if (!c->main.use_cpu || !facts ||
+	    (c->main.num_processes < 1 && facts->local < 1))
 		return 1;
 	for (int i = 0; i < 3 && local < 1; i++)
 		if (getenv(sizes[i]) && num_parse(getenv(sizes[i]), 0, 1 << 20,

@@ -116,9 +116,12 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 {
 	const struct config	*c = order->config;
 	struct plan		 new = PLAN_INIT;
+	struct env_facts	 facts = { 0 };
 	struct strv		 common = STRV_INIT;
 	size_t			 rank = 0;
 
+	if (order->facts)
+		facts = *order->facts;
 	for (size_t i = 0; i < order->hosts->count; i++) {
 		char item[300];
 
@@ -149,7 +152,8 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
 	if (!new.folder || !new.script || !new.job || !new.rank)
 		goto nomem;
-	if (config_env(c, order->facts, &common, err) < 0)
+	facts.local = new.hosts.host[0].slots;
+	if (config_env(c, &facts, &common, err) < 0)
 		goto fail;
 	for (size_t h = 0; h < new.hosts.count; h++)
 		for (long l = 0; l < new.hosts.host[h].slots; l++, rank++) {

@@ -4,6 +4,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/config/environ.h"
 #include "runtime/config/schema.h"
 #include "runtime/launch/plan.h"
 #include "tests/tap.h"
@@ -112,12 +113,38 @@ test_rank(void)
 	plan_clear(&plan);
 }
 
+/* Threads are for the ranks that really are on a host. */
+static void
+test_facts(void)
+{
+	struct env_facts	facts = { .cores = 8 };
+	struct plan_order	order = {
+		.config = &config, .facts = &facts, .hosts = &hosts,
+		.python = "python3", .argv = argv, .env = &env,
+		.folder = "/somewhere", .job = "j0",
+	};
+	struct plan		plan = PLAN_INIT;
+
+	unsetenv("OMP_NUM_THREADS");
+	unsetenv("MPI_LOCALNRANKS");
+	config.main.use_cpu = true;
+	config.main.num_processes = 0;
+	hosts_clear(&hosts);
+	ok(hosts_add(&hosts, "a:2,b:1", &err) == 0 &&
+	    plan_make(&plan, &order, &err) == 0, "a plan of CPU ranks");
+	is(strv_getenv(&plan.rank[0].env, "OMP_NUM_THREADS"), "4",
+	    "8 cores for the 2 ranks of the first host");
+	plan_clear(&plan);
+	config.main.use_cpu = false;
+}
+
 int
 main(void)
 {
 	config_init(&config);
 	test_table();
 	test_rank();
+	test_facts();
 	hosts_clear(&hosts);
 	config_clear(&config);
 	return tap_done();
