@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +11,36 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/banned.h"
+
+extern char **environ;
+
+int
+probe_spawn(char *const argv[], pid_t *child, int *from)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	int pipes[2], status;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return -1;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], 1);
+	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setpgroup(&attr, 0);
+	status = posix_spawnp(child, argv[0], &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	close(pipes[1]);
+	if (status) {
+		close(pipes[0]);
+		return -1;
+	}
+	*from = pipes[0];
+	return 0;
+}
 
 /* Waits for the child, no longer than until "end".  A process that hangs in a
  * driver does not even die of SIGKILL: it is left behind. */

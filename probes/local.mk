@@ -7,9 +7,13 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 	%D%/machine.c \
 	%D%/net.c \
 	%D%/probe.h \
+	%D%/packages.c \
 	%D%/python.c \
+	%D%/software.c %D%/software.h \
 	%D%/quick.c %D%/quick.h \
 	%D%/site.c \
 	%D%/text.c
+%C%_libprobes_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMULTIARCH='"$(host_cpu)-linux-gnu"'
 %C%_libprobes_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libprobes_la_LIBADD = runtime/base/libbase.la $(HWLOC_LIBS)

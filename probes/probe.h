@@ -74,6 +74,10 @@ int  probe_cuda(struct machine *m, struct err *err);
 int  probe_net(struct machine *m, struct err *err);
 int  probe_python(struct machine *m, struct err *err);
 
+/* Starts a program, found on PATH, in a process group of its own, with its
+ * output in a pipe and nothing else.  0 or -1. */
+int  probe_spawn(char *const argv[], pid_t *child, int *from);
+
 /* Reads a child's pipe until its end, or for "ms"; then ends the child's
  * process group, if need be, reaps it and closes the pipe.  0, or -1 when time
  * ran out or it failed. */

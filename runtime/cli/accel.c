@@ -11,6 +11,7 @@
 /* One row a command, in the order of --help. */
 static const struct command *const commands[] = {
 	&command_config,
+	&command_env,
 	&command_estimate,
 	&command_launch,
 	&command_merge_weights,

@@ -15,6 +15,8 @@ accel_SOURCES = \
 	%D%/config_set.c \
 	%D%/config_show.c \
 	%D%/config_update.c \
+	%D%/env.c %D%/env.h \
+	%D%/env_print.c \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_print.c \
 	%D%/launch.c \

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+dist_check_SCRIPTS += %D%/env.t %D%/estimate.t
+TESTS += %D%/env.t %D%/estimate.t
 dist_check_SCRIPTS += %D%/check.t %D%/export.t %D%/templates.t
 TESTS += %D%/check.t %D%/export.t %D%/templates.t
 
@@ -19,7 +21,5 @@ dist_check_SCRIPTS += %D%/config.t
 TESTS += %D%/config.t
 dist_check_SCRIPTS += %D%/completion.t
 TESTS += %D%/completion.t
-dist_check_SCRIPTS += %D%/estimate.t
-TESTS += %D%/estimate.t
 dist_check_SCRIPTS += %D%/pages.t
 TESTS += %D%/pages.t
