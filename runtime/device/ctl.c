@@ -41,6 +41,8 @@ struct ctl {
 	_Atomic int		 dead;
 	_Atomic int		 stop;
 	_Atomic int		 pmi_fd;
+	_Atomic int64_t		 bound;		/* clock_ms() of its end, or 0 */
+	const char		*bound_what;
 	int			 wake[2];	/* ends the thread's poll */
 	char			 netdev[64];
 };
@@ -148,6 +150,18 @@ relay_pmi(struct ctl *c, struct buf *line)
 	return 0;
 }
 
+/* See ctl_bound(). */
+static void
+watch_bound(struct ctl *c)
+{
+	if (!c->bound || (c->dead < 0 && clock_ms() < c->bound))
+		return;
+	pthread_mutex_lock(&c->lock);
+	fprintf(stderr, "accel: rank %d gives up %s: %s\n", c->config.rank,
+	    c->bound_what, c->dead < 0 ? "it takes too long" : c->why);
+	_exit(1);
+}
+
 static void *
 run(void *arg)
 {
@@ -204,7 +218,9 @@ run(void *arg)
 			close(c->pmi_fd);
 			c->pmi_fd = -1;
 		}
+		watch_bound(c);
 	}
+	watch_bound(c);
 	if (c->pmi_fd >= 0) {
 		close(c->pmi_fd);
 		c->pmi_fd = -1;
@@ -494,6 +510,22 @@ ctl_pmi(struct ctl *c, struct err *err)
 	c->pmi_fd = pair[0];
 	(void)!write(c->wake[1], "", 1);
 	return 0;
+}
+
+void
+ctl_bound(struct ctl *c, const char *what, double limit_s)
+{
+	if (c == NULL)
+		return;
+	c->bound_what = what;
+	c->bound = clock_ms() + (int64_t)(limit_s * 1000);
+}
+
+void
+ctl_unbound(struct ctl *c)
+{
+	if (c != NULL)
+		c->bound = 0;
 }
 
 const char *

@@ -53,6 +53,12 @@ void ctl_abort(struct ctl *ctl, const char *why);
 /* Sets PMI_FD, PMI_RANK and PMI_SIZE for the coming MPI_Init. */
 int ctl_pmi(struct ctl *ctl, struct err *err);
 
+/* For calls that nothing can interrupt, such as MPI_Finalize: from now to
+ * ctl_unbound(), a rank's death or the end of the limit ends this process with
+ * exit code 1 and a line on stderr.  "what" is borrowed: "MPI_Finalize". */
+void ctl_bound(struct ctl *ctl, const char *what, double limit_s);
+void ctl_unbound(struct ctl *ctl);
+
 /* The network interface that reaches rank 0, or "". */
 const char *ctl_netdev(const struct ctl *ctl);
 #endif

@@ -17,6 +17,8 @@
 
 #include "runtime/base/banned.h"
 
+#define CLOSE_LIMIT_S 60.0
+
 /* Its address tells which file this code was loaded from. */
 static const char here;
 
@@ -87,8 +89,14 @@ device_open(struct device *dev, const char *name, struct ctl *ctl, int rank,
 void
 device_close(struct device *dev)
 {
-	if (dev->ops != NULL)
-		dev->ops->close(dev->state, ctl_dead(dev->ctl) >= 0);
+	bool dead = ctl_dead(dev->ctl) >= 0;
+
+	if (dev->ops == NULL)
+		return;
+	if (!dead)
+		ctl_bound(dev->ctl, "leaving the other ranks", CLOSE_LIMIT_S);
+	dev->ops->close(dev->state, dead);
+	ctl_unbound(dev->ctl);
 	dev->ops = NULL;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank: one rank of the tests.  rank train|loop|mismatch|gather [BUCKET]
+ * rank: one rank of the tests.  rank train|loop|linger|mismatch|gather [BUCKET]
  *	train		integer gradients of 6 samples; prints the parameters
  *	loop		reduces until a rank dies; prints the error
+ *	linger		the last rank never leaves; all say when they would
  *	mismatch	the last rank has another shape
  *	gather		7 rows over all ranks, in order
  */
@@ -139,6 +140,14 @@ main(int argc, char **argv)
 		    strcmp(what, "gather") == 0 ? gather() : st;
 	if (st != ACCEL_OK)
 		fail(st);
+	if (strcmp(what, "linger") == 0) {
+		printf("pid %ld\n", (long)getpid());
+		fflush(stdout);
+		while (accel_rank(a) == accel_world(a) - 1)
+			pause();
+	}
 	end = accel_fini(a);
+	if (end != ACCEL_OK)
+		fail(end);
 	return st != ACCEL_OK || end != ACCEL_OK;
 }

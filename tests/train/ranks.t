@@ -114,4 +114,12 @@ for victim in 0 1 2; do
 			test $took -le 6
 	done
 done
+
+rm -f "$work"/out.*
+run 3 linger
+ok "all ranks but the last would leave" at_work
+kill -KILL "$(sed -n 's/^pid //p' "$work/out.2")"
+finish
+is "who waits for it fails when it dies" "${codes% *}" " 1 1"
+has "and names it" "$(cat "$work/out.1")" "status -5: rank 2 ("
 done_testing

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,10 +98,47 @@ job(struct rank *ranks, bool gives_up)
 		pthread_join(ranks[i].thread, NULL);
 }
 
+/* A call that does not return, in a process of its own; its exit code. */
+static int
+bounded(char *said, size_t room)
+{
+	struct ctl_config config = {
+		.addr = "127.0.0.1", .port = free_port(), .world = 1,
+		.job = "test", .limit = 10, .start_limit = 20,
+	};
+	struct ctl *ctl;
+	int out[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe(out) < 0 || (pid = fork()) < 0)
+		return -1;
+	if (pid == 0) {
+		dup2(out[1], 2);
+		alarm(20);
+		if (ctl_open(&ctl, &config, NULL) == 0)
+			ctl_bound(ctl, "the test", 0.2);
+		for (;;)
+			pause();
+	}
+	close(out[1]);
+	n = read(out[0], said, room - 1);
+	said[n > 0 ? n : 0] = '\0';
+	close(out[0]);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 int
 main(void)
 {
 	struct rank ranks[WORLD];
+	char said[200] = "";
+
+	/* First: a process with threads should not fork. */
+	ok(bounded(said, sizeof said) == 1, "what never returns is ended");
+	is(said, "accel: rank 0 gives up the test: it takes too long\n",
+	    "with a word");
 
 	job(ranks, false);
 	for (int i = 0; i < WORLD; i++)
