@@ -3,11 +3,15 @@
 #ifndef RUNTIME_CONFIG_INTERN_H
 #define RUNTIME_CONFIG_INTERN_H
 
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
 #include "runtime/config/schema.h"
+#include "runtime/config/yaml_tree.h"
 
 struct extra {
-	char	*group, *key;	/* owned */
-	char	*text;		/* owned: what stands behind "key:", with \n */
+	char		*group, *key;	/* owned; group "" is the top */
+	char		*text;		/* owned: the value, in a line of YAML */
+	enum scalar	 kind;		/* of the key */
 };
 
 static inline void *
@@ -16,23 +20,39 @@ config_at(const struct config *c, const struct field *f)
 	return (char *)c + f->offset;
 }
 
-enum scalar {			/* what PyYAML makes of a plain scalar */
-	SCALAR_TEXT, SCALAR_NULL, SCALAR_BOOL, SCALAR_INT, SCALAR_FLOAT,
-	SCALAR_OTHER		/* dates, "=", "<<" */
-};
-enum scalar scalar_of(const char *text);
-/* The number of an int scalar.  0, or -1 where it is too large. */
-int  scalar_int(const char *text, long *out);
-bool scalar_true(const char *text);
-
-/* Adds a text so that PyYAML reads the same text; "bare" lets it be a number
- * or a bool. */
-void yaml_quote(struct buf *out, const char *text, bool bare);
-/* Any YAML value, from text, in flow style on one line. */
+/* Any YAML value, from text, in one line. */
 int  yaml_flow(const char *text, struct buf *out, struct err *err);
 /* Row of a section's key (with the peer's prefix rules), or -1. */
 int  config_key_in(const char *group, const char *key);
+/* Row of a key at the top, those of old files too, or -1. */
+int  config_key_at_top(const char *key);
 bool config_is_group(const char *key);
 /* True where a user's text is that name, with "-" for "_" as they like. */
 bool config_named(const char *text, const char *name);
+/* What to do about an unknown key of a group ("" for the top), as a hint. */
+void config_key_hint(const char *group, const char *key, struct err *err);
+
+/* A reading under way. */
+struct reader {
+	struct config	*c;
+	struct tree	 tree;
+	struct err	*err;
+	const struct node *at[FIELD_COUNT];	/* the fields' keys */
+	struct buf	 unknown;	/* keys at the top that no row knows: */
+	size_t		 unknown_count;	/* a text of them all, or of the */
+	size_t		 unknown_named;	/* first few */
+	struct err	 first_unknown;	/* and what to do about the first */
+	bool		 typed;		/* distributed_type was there */
+	bool		 old_fp16;
+};
+
+/* Adds "name:line:column: ..." to the warnings. */
+int  reader_warn(struct reader *r, const struct node *node, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+/* The unknown keys at the top as one error.  Returns -1. */
+int  reader_refuse_unknown(struct reader *r);
+/* Keeps a key that no row knows, with a warning; at the top only where that is
+ * wanted, else it is counted as an error. */
+int  reader_keep(struct reader *r, const char *group, const struct node *key,
+    const struct node *value);
 #endif

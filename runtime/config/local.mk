@@ -22,8 +22,16 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/schema_json.c \
 	%D%/value.c \
 	%D%/words.c %D%/words.h \
+	%D%/yaml_edit.c \
+	%D%/yaml_emit.c %D%/yaml_emit.h \
 	%D%/yaml_in.c \
-	%D%/yaml_out.c
+	%D%/yaml_keep.c \
+	%D%/yaml_out.c %D%/yaml_out.h \
+	%D%/yaml_pairs.c \
+	%D%/yaml_save.c \
+	%D%/yaml_scalar.c \
+	%D%/yaml_splice.c %D%/yaml_splice.h \
+	%D%/yaml_tree.c %D%/yaml_tree.h
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
 %C%_libconfig_la_LIBADD = runtime/base/libbase.la \
 	runtime/base/libsafetensors.la $(YAML_LIBS) $(JANSSON_LIBS)

@@ -125,19 +125,34 @@ extern const struct field fields[FIELD_COUNT];
 
 void config_init(struct config *c);
 void config_clear(struct config *c);
-/* *to is overwritten, not cleared; the warnings stay behind.  0, or -1 without memory (then *to is as
- * after config_init). */
+/* *to is overwritten, not cleared; the warnings stay behind.  0, or -1 without
+ * memory (then *to is as after config_init). */
 int  config_copy(struct config *to, const struct config *from);
 
 /* Reads Accelerate's YAML or JSON.  Fields that a flag, the environment or the
- * user set already stay as they are. */
+ * user set already stay as they are.  Unknown keys are an error that names them
+ * all, unless c->keep_unknown; those within a section are kept.  What is odd
+ * and no error is added to c->warnings. */
 int  config_read(struct config *c, const char *path, struct err *err);
 /* The same from memory; "name" is for messages. */
 int  config_parse(struct config *c, const char *text, size_t n,
     const char *name, struct err *err);
 /* That YAML, sorted, as PyYAML writes it. */
 int  config_print(const struct config *c, struct buf *out);
-/* Writes beside and renames. */
+/* The same as JSON, as Accelerate writes it. */
+int  config_print_json(const struct config *c, struct buf *out);
+/* Adds the text with those lines changed in which *c differs from what it says:
+ * comments, order, quotes and line ends of all others stay.  0, or 1 where the
+ * text's form does not allow that (*why says what form, *out is untouched). */
+int  config_update_text(const struct config *c, const char *text, size_t n,
+    const char *name, struct buf *out, const char **why, struct err *err);
+/* Writes beside and renames.  The file that *c was read from is changed by
+ * config_update_text(), and not written where nothing changes; where it must be
+ * written anew, *notice (borrowed; the pointer may be NULL) says why, else it
+ * is NULL.  JSON where the name ends in .json. */
+int  config_save(const struct config *c, const char *path,
+    const char **notice, struct err *err);
+/* The same, without the notice. */
 int  config_write(const struct config *c, const char *path, struct err *err);
 
 /* Strict: the whole text, in range.  "" and "null" make it null where that is

@@ -1,124 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the configuration as PyYAML's safe_dump would. */
-#include "runtime/config/intern.h"
+#include "runtime/config/yaml_out.h"
 
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
-#include "runtime/base/file.h"
+#include "runtime/config/intern.h"
 #include "runtime/base/banned.h"
 
+/* As PyYAML: "1e-05" would be a text, so a point goes in. */
 static void
-double_quote(struct buf *out, const char *text)
+emit_real(struct emit *e, const char *text)
 {
-	const unsigned char	*s = (const unsigned char *)text;
+	char	dotted[48];
+	size_t	n = strcspn(text, "e");
 
-	buf_adds(out, "\"");
-	while (*s) {
-		uint32_t	u = *s++;
-		int		more = u < 0xc0 ? 0 : u < 0xe0 ? 1 :
-		    u < 0xf0 ? 2 : 3;
-
-		if (more)
-			u &= 0x3fU >> more;
-		while (more-- && *s)
-			u = u << 6 | (*s++ & 0x3f);
-		if (u == '"' || u == '\\')
-			buf_addf(out, "\\%c", (int)u);
-		else if (u == '\n')
-			buf_adds(out, "\\n");
-		else if (u == '\t')
-			buf_adds(out, "\\t");
-		else if (u >= ' ' && u < 0x7f)
-			buf_addf(out, "%c", (int)u);
-		else if (u < 0x100)
-			buf_addf(out, "\\x%02X", u);
-		else if (u < 0x10000)
-			buf_addf(out, "\\u%04X", u);
-		else
-			buf_addf(out, "\\U%08X", u);
+	if (!text[n] || strchr(text, '.')) {
+		emit_plain(e, text);
+		return;
 	}
-	buf_adds(out, "\"");
-}
-
-/* Inside [] and {} a few more characters end a plain text; quoting there and
- * here alike costs nothing that a reader would see. */
-static bool
-plain(const char *s)
-{
-	size_t	n = strlen(s);
-
-	if (!n || strchr("#,[]{}&*!|>'\"%@`?:- ", *s) || s[n - 1] == ' ' ||
-	    s[n - 1] == ':' || !strncmp(s, "...", 3))
-		return false;
-	return !strstr(s, ": ") && !strstr(s, " #") &&
-	    !strpbrk(s, "[]{}");
+	snprintf(dotted, sizeof(dotted), "%.*s.0%s", (int)n, text, text + n);
+	emit_plain(e, dotted);
 }
 
 void
-yaml_quote(struct buf *out, const char *text, bool bare)
+emit_word(struct emit *e, const char *text, bool bare)
 {
 	enum scalar	kind = scalar_of(text);
 
-	for (const char *s = text; *s; s++)
-		if ((unsigned char)*s < ' ' || (unsigned char)*s > '~') {
-			double_quote(out, text);
-			return;
-		}
 	if (bare && (kind == SCALAR_BOOL || kind == SCALAR_INT ||
-	    kind == SCALAR_FLOAT)) {
-		buf_adds(out, text);
-		return;
-	}
-	if (kind == SCALAR_TEXT && plain(text) && !strchr(text, ',')) {
-		buf_adds(out, text);
-		return;
-	}
-	if (kind == SCALAR_TEXT && plain(text) && !strstr(text, ", ")) {
-		buf_adds(out, text);	/* 0,1 */
-		return;
-	}
-	buf_adds(out, "'");
-	for (const char *s = text; *s; s++)
-		buf_addf(out, *s == '\'' ? "''" : "%c", *s);
-	buf_adds(out, "'");
+	    kind == SCALAR_FLOAT))
+		emit_plain(e, text);
+	else
+		emit_text(e, text);
 }
 
 static void
-print_value(const struct config *c, int id, struct buf *out, const char *in)
+emit_yaml(struct emit *e, const char *text)
+{
+	struct tree	tree;
+
+	if (tree_read(&tree, text, strlen(text), "value", 0, NULL) ||
+	    !tree.root)
+		e->failed = true;
+	else
+		emit_node(e, tree.root);
+	tree_clear(&tree);
+}
+
+void
+emit_field(struct emit *e, const struct config *c, int id)
 {
 	const struct field	*f = &fields[id];
+	bool			 bare = f->flags & FIELD_BARE;
 	struct buf		 text = BUF_INIT;
-	const char		*s, *end;
 
-	config_get(c, (enum field_id)id, &text);
-	if (f->type == TYPE_LIST) {
-		s = buf_text(&text);
-		buf_adds(out, *s ? "\n" : " []\n");
-		for (; (end = strchr(s, '\n')); s = end + 1) {
-			struct buf	item = BUF_INIT;
+	if (config_get(c, (enum field_id)id, &text))
+		e->failed = true;
+	if (f->flags & FIELD_TREE) {
+		emit_yaml(e, buf_text(&text));
+	} else if (f->type == TYPE_REAL) {
+		emit_real(e, buf_text(&text));
+	} else if (f->type == TYPE_LIST) {
+		const char	*item = buf_text(&text), *end;
 
-			buf_add(&item, s, (size_t)(end - s));
-			buf_addf(out, "%s- ", in);
-			yaml_quote(out, buf_text(&item),
-			    f->flags & FIELD_BARE);
-			buf_adds(out, "\n");
-			buf_clear(&item);
+		emit_list(e);
+		for (; (end = strchr(item, '\n')); item = end + 1) {
+			char	*copy = strndup(item, (size_t)(end - item));
+
+			if (copy)
+				emit_word(e, copy, bare);
+			else
+				e->failed = true;
+			free(copy);
 		}
-	} else {
-		buf_adds(out, " ");
-		if (f->flags & FIELD_TREE)
-			buf_adds(out, buf_text(&text));
-		else if (f->type == TYPE_TEXT || f->type == TYPE_CHOICE)
-			yaml_quote(out, buf_text(&text),
-			    f->flags & FIELD_BARE);
-		else
-			buf_adds(out, buf_text(&text));
-		buf_adds(out, "\n");
-	}
+		emit_list_end(e);
+	} else if (f->type == TYPE_TEXT || f->type == TYPE_CHOICE)
+		emit_word(e, buf_text(&text), bare);
+	else
+		emit_plain(e, buf_text(&text));
 	buf_clear(&text);
 }
 
@@ -137,8 +100,9 @@ printed(const struct config *c, int id)
 }
 
 struct line {
-	const char	*key, *text;	/* borrowed */
-	int		 id;		/* or -1: text; -2: a group */
+	const char		*key;	/* borrowed */
+	const struct extra	*extra;	/* or NULL: */
+	int			 id;	/* a field; -1: a group */
 };
 
 static int
@@ -148,68 +112,97 @@ by_key(const void *a, const void *b)
 	    ((const struct line *)b)->key);
 }
 
+static bool
+group_is_empty(const struct config *c, const char *group)
+{
+	for (int i = 0; i < FIELD_COUNT; i++)
+		if (!strcmp(fields[i].group, group) && printed(c, i))
+			return false;
+	for (size_t i = 0; i < c->extra_count; i++)
+		if (!strcmp(c->extra[i].group, group))
+			return false;
+	return true;
+}
+
 static void
-print_group(const struct config *c, const char *group, struct buf *out)
+emit_extra(struct emit *e, const struct extra *extra)
+{
+	if (extra->kind == SCALAR_TEXT)
+		emit_text(e, extra->key);
+	else
+		emit_plain(e, extra->key);
+	emit_yaml(e, extra->text);
+}
+
+static void
+emit_group(struct emit *e, const struct config *c, const char *group)
 {
 	struct line	*lines;
 	size_t		 n = 0;
-	const char	*in = *group ? "  " : "";
 
 	lines = calloc(2 * FIELD_COUNT + c->extra_count + 2, sizeof(*lines));
 	if (!lines) {
-		out->failed = true;
+		e->failed = true;
 		return;
 	}
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		if (!strcmp(fields[i].group, group) && printed(c, i))
 			lines[n++] = (struct line){ fields[i].key, NULL, i };
 		if (!*group && *fields[i].group && (!i ||
-		    strcmp(fields[i].group, fields[i - 1].group)))
+		    strcmp(fields[i].group, fields[i - 1].group)) &&
+		    !group_is_empty(c, fields[i].group))
 			lines[n++] = (struct line){ fields[i].group, NULL,
-			    -2 };
+			    -1 };
 	}
 	for (size_t i = 0; i < c->extra_count; i++)
 		if (!strcmp(c->extra[i].group, group))
 			lines[n++] = (struct line){ c->extra[i].key,
-			    c->extra[i].text, -1 };
-	qsort(lines, n, sizeof(*lines), by_key);
+			    &c->extra[i], 0 };
+	if (n)
+		qsort(lines, n, sizeof(*lines), by_key);
+	emit_map(e);
 	for (size_t i = 0; i < n; i++) {
-		if (lines[i].id == -2) {
-			struct buf	sub = BUF_INIT;
-
-			print_group(c, lines[i].key, &sub);
-			if (sub.len)
-				buf_addf(out, "%s:\n%s", lines[i].key,
-				    buf_text(&sub));
-			buf_clear(&sub);
+		if (lines[i].extra) {
+			emit_extra(e, lines[i].extra);
 			continue;
 		}
-		buf_adds(out, in);
-		yaml_quote(out, lines[i].key, false);
-		buf_adds(out, ":");
-		if (lines[i].id == -1)
-			buf_addf(out, " %s\n", lines[i].text);
+		emit_text(e, lines[i].key);
+		if (lines[i].id < 0)
+			emit_group(e, c, lines[i].key);
 		else
-			print_value(c, lines[i].id, out, in);
+			emit_field(e, c, lines[i].id);
 	}
+	emit_map_end(e);
 	free(lines);
+}
+
+int
+yaml_flow(const char *text, struct buf *out, struct err *err)
+{
+	struct tree	tree;
+	struct emit	e;
+	int		rc = 0;
+
+	if (tree_read(&tree, text, strlen(text), "value", 0, err))
+		return -1;
+	out->max = 1 << 20;
+	emit_begin(&e, EMIT_LINE, out);
+	if (tree.root)
+		emit_node(&e, tree.root);
+	else
+		emit_plain(&e, "null");
+	if (emit_end(&e))
+		rc = err_set(err, "the value is too large");
+	tree_clear(&tree);
+	return rc;
 }
 
 int
 config_print(const struct config *c, struct buf *out)
 {
-	print_group(c, "", out);
-	return buf_failed(out) ? -1 : 0;
-}
+	struct emit	e;
 
-int
-config_write(const struct config *c, const char *path, struct err *err)
-{
-	struct buf	text = BUF_INIT;
-	int		rc;
-
-	rc = config_print(c, &text) ? err_nomem(err) :
-	    file_replace(path, buf_text(&text), text.len, 0644, err);
-	buf_clear(&text);
-	return rc;
+	emit_begin(&e, EMIT_BLOCK, out);
+	emit_group(&e, c, "");
+	return emit_end(&e);
 }

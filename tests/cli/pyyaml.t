@@ -33,4 +33,15 @@ sys.exit(len(got) != len(texts) or bool(bad))
 EOF
 ok "2000 random texts come back as they were" \
 	"$py" "$work/check.py" "$top_builddir/tests/unit/yamltext"
+here=$top_srcdir/tests/cli
+ok "of 4000 random files we take those that PyYAML takes, as it does" \
+	"$py" "$here/yaml-read.py" "$top_builddir/tests/unit/yamltool"
+
+files=$(ls "$top_srcdir"/templates/*.yaml \
+	"${ACCEL_SHARED:-$top_srcdir/../shared}"/corpus/accelerate/*.y*ml \
+	2>/dev/null | grep -Ev 'invalid_keys|sagemaker')
+# shellcheck disable=SC2086 # no file of ours has a space in its name
+ok "400 random changes keep comments, order and the lines of other keys" \
+	"$py" "$here/yaml-edit.py" "$top_builddir/tests/unit/yamltool" \
+	"$work" 400 $files
 done_testing

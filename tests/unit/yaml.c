@@ -23,11 +23,11 @@ static void
 errors(void)
 {
 	ok(parse("distributed_type: FSDP\nnum_process: 4\n") == -1 &&
-	    !strcmp(err.text, "f.yaml:2: unknown key num_process") &&
+	    !strcmp(err.text, "f.yaml:2:1: unknown key num_process") &&
 	    !strcmp(err.hint, "did you mean num_processes?"),
 	    "an unknown key has its line and the nearest key");
 	ok(parse("distributed_type: NO\nmain_process_port: 69420\n") == -1 &&
-	    strstr(err.text, "f.yaml:2: main_process_port") &&
+	    strstr(err.text, "f.yaml:2:20: main_process_port") &&
 	    strstr(err.text, "65535"), "a port too high has line and range");
 	ok(parse("distributed_type: NO\nnum_processes: many\n") == -1 &&
 	    strstr(err.text, "f.yaml:2"), "a text for a number is refused");
@@ -84,7 +84,7 @@ trips(void)
 	    "compute_environment: LOCAL_MACHINE\ndebug: false\n"
 	    "distributed_type: FSDP\nenable_cpu_affinity: false\n"
 	    "fsdp_config:\n  fsdp_reshard_after_forward: true\n"
-	    "  fsdp_version: 2\n  future_key: [1, {a: 'no'}]\n"
+	    "  fsdp_version: 2\n  future_key:\n  - 1\n  - a: 'no'\n"
 	    "gpu_ids: '0'\nmain_training_function: main\n"
 	    "megatron_lm_config:\n  megatron_lm_tp_degree: 2\n"
 	    "mixed_precision: 'no'\nnum_machines: 1\nnum_processes: 4\n"
