@@ -130,9 +130,10 @@ cli_config_load(struct config *c, const char *given, bool optional,
 }
 
 int
-cli_config_save(const struct config *was, const struct config *is, bool dry,
-    struct err *err)
+cli_config_save(const struct config *was, const struct config *is,
+    unsigned how, bool dry, struct err *err)
 {
+	const char	*notice;
 	struct changes	changes = CHANGES_INIT;
 	struct buf	old = BUF_INIT, new = BUF_INIT, text = BUF_INIT;
 	struct err	problem = ERR_INIT;
@@ -141,8 +142,9 @@ cli_config_save(const struct config *was, const struct config *is, bool dry,
 	if (file_read(was->path, &old, err) < 0 ||
 	    changes_find(&changes, was, is, err) < 0)
 		goto out;
-	if (config_print(is, &new) < 0 ||
-	    changes_print(&changes, &text) < 0 || (dry &&
+	if (config_text(is, was->path, how, &new, &notice, err) < 0)
+		goto out;
+	if (changes_print(&changes, &text) < 0 || (dry &&
 	    lines_diff(buf_text(&old), buf_text(&new), was->path, was->path,
 	    &text) < 0)) {
 		err_nomem(err);
@@ -154,8 +156,11 @@ cli_config_save(const struct config *was, const struct config *is, bool dry,
 		printf("%s: nothing to change\n", was->path);
 	else if (dry)
 		fputs(buf_text(&text), stdout);
-	else if ((code = config_write(is, was->path, err)) == 0)
+	else if ((code = config_save(is, was->path, how, &notice, err)) == 0)
 		printf("%swritten: %s\n", buf_text(&text), was->path);
+	if (code == 0 && notice)
+		fprintf(stderr, "accel: %s: written anew, without its comments: "
+		    "%s\n", was->path, notice);
 	if (code == 0 && config_check(is, &problem) < 0)
 		fprintf(stderr, "accel: but now %s\n       %s\n", problem.text,
 		    problem.hint);

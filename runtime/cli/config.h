@@ -19,10 +19,10 @@ int  cli_config_load(struct config *c, const char *given, bool optional,
     struct err *err);
 
 /* Writes *is to the file that *was was read from, and says what changed; the
- * file stays untouched where that is nothing, or with "dry".  An exit code, or
- * -1. */
+ * file stays untouched where that is nothing, or with "dry".  "how" is for
+ * config_save().  An exit code, or -1. */
 int  cli_config_save(const struct config *was, const struct config *is,
-    bool dry, struct err *err);
+    unsigned how, bool dry, struct err *err);
 
 /* The program of this build by that name: beside this one, else where programs
  * are installed.  free() it; NULL without memory. */

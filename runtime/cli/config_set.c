@@ -121,7 +121,7 @@ run(struct call *call, struct err *err)
 	for (size_t i = 0; i < o->unset.count; i++)
 		if (unset_one(&is, o->unset.item[i], seen, err) < 0)
 			goto out;
-	code = cli_config_save(&was, &is, o->dry_run, err);
+	code = cli_config_save(&was, &is, 0, o->dry_run, err);
 out:
 	config_clear(&was);
 	config_clear(&is);

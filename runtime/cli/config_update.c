@@ -30,7 +30,8 @@ run(struct call *call, struct err *err)
 	config_init(&c);
 	if (cli_config_load(&c, call->argc ? call->argv[0] : o->config_file,
 	    false, err) == 0)
-		code = cli_config_save(&c, &c, o->dry_run, err);
+		code = cli_config_save(&c, &c, CONFIG_RENAME, o->dry_run,
+		    err);
 	config_clear(&c);
 	return code;
 }

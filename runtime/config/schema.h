@@ -141,16 +141,21 @@ int  config_parse(struct config *c, const char *text, size_t n,
 int  config_print(const struct config *c, struct buf *out);
 /* The same as JSON, as Accelerate writes it. */
 int  config_print_json(const struct config *c, struct buf *out);
+enum { CONFIG_RENAME = 1 << 0 };	/* old keys and words become today's */
 /* Adds the text with those lines changed in which *c differs from what it says:
  * comments, order, quotes and line ends of all others stay.  0, or 1 where the
  * text's form does not allow that (*why says what form, *out is untouched). */
 int  config_update_text(const struct config *c, const char *text, size_t n,
-    const char *name, struct buf *out, const char **why, struct err *err);
+    const char *name, unsigned how, struct buf *out, const char **why,
+    struct err *err);
+/* Adds what config_save() would write. */
+int  config_text(const struct config *c, const char *path, unsigned how,
+    struct buf *out, const char **notice, struct err *err);
 /* Writes beside and renames.  The file that *c was read from is changed by
  * config_update_text(), and not written where nothing changes; where it must be
- * written anew, *notice (borrowed; the pointer may be NULL) says why, else it
- * is NULL.  JSON where the name ends in .json. */
-int  config_save(const struct config *c, const char *path,
+ * written anew, *notice (borrowed) says why, else it is NULL.  JSON where the
+ * name ends in .json. */
+int  config_save(const struct config *c, const char *path, unsigned how,
     const char **notice, struct err *err);
 /* The same, without the notice. */
 int  config_write(const struct config *c, const char *path, struct err *err);

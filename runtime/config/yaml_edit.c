@@ -21,6 +21,7 @@ struct editor {
 	struct tree		 tree;
 	struct splices		 splices;
 	const char		*why;	/* it cannot be done */
+	bool			 rename;	/* old keys and words go */
 };
 
 enum act { KEEP, SET, REMOVE };
@@ -228,21 +229,25 @@ set_value(struct editor *ed, int id, const struct node *key,
 {
 	struct buf	text = BUF_INIT, comments = BUF_INIT;
 	size_t		next = line_next(&ed->tree, value->end);
+	char		quote = value->start < value->end ?
+	    ed->tree.text[value->start] : 0;
 
+	if (flow && quote != '\'' && ed->tree.text[key->start] == '"')
+		quote = '"';			/* JSON */
 	if (value->marked) {
 		ed->why = "it has anchors or tags";
 		return;
 	}
-	if (value->type == NODE_LIST && !value->flow && value->count) {
+	if (fields[id].type == TYPE_LIST && value->type == NODE_LIST &&
+	    !value->flow && value->count) {
 		set_items(ed, id, key, value);
 		return;
 	}
 	if (value->start == value->end)		/* "key:" and nothing */
 		buf_adds(&text, " ");
-	add_value(ed, id, flow, value->start < value->end ?
-	    ed->tree.text[value->start] : 0, &text);
+	add_value(ed, id, flow, quote, &text);
 	splice_buf(&ed->splices, value->start, value->end, &text);
-	if (value->type == NODE_LIST)
+	if (value->type == NODE_LIST || value->type == NODE_MAP)
 		comments_of(&ed->splices, value->start, value->end, &comments);
 	if (comments.len)
 		splice_buf(&ed->splices, next, next, &comments);
@@ -326,6 +331,31 @@ stays(const struct node *map, size_t i, const char *group, const enum act *acts)
 	    strcmp(key_of(map, i), "fp16");
 }
 
+/* Today's key and word in place of an old one. */
+static void
+rename_pair(struct editor *ed, int id, const struct node *key,
+    const struct node *value, bool flow)
+{
+	struct buf	text = BUF_INIT;
+	char		quote[2] = "";
+
+	if (key->type != NODE_SCALAR || key->marked)
+		return;
+	if (strcmp(key->text, fields[id].key)) {
+		if (key->quoted)
+			quote[0] = ed->tree.text[key->start];
+		buf_addf(&text, "%s%s%s", quote, fields[id].key, quote);
+		splice_buf(&ed->splices, key->start, key->end, &text);
+	}
+	if (fields[id].type != TYPE_CHOICE || value->type != NODE_SCALAR ||
+	    value->kind != SCALAR_TEXT)
+		return;
+	config_get(ed->c, (enum field_id)id, &text);
+	if (strcmp(value->text, buf_text(&text)))
+		set_value(ed, id, key, value, flow);
+	buf_clear(&text);
+}
+
 /* The changes to what a mapping has; "taken" says which fields were there. */
 static void
 edit_map(struct editor *ed, const struct node *map, const char *group,
@@ -338,6 +368,9 @@ edit_map(struct editor *ed, const struct node *map, const char *group,
 			remove_pair(ed, map, i);
 			continue;
 		}
+		if (id >= 0 && ed->rename && acts[id] == KEEP)
+			rename_pair(ed, id, map->item[2 * i],
+			    map->item[2 * i + 1], map->flow);
 		if (id < 0 || acts[id] == KEEP || taken[id])
 			continue;	/* of equal keys the last counts */
 		set_value(ed, id, map->item[2 * i], map->item[2 * i + 1],
@@ -495,6 +528,18 @@ edit_all(struct editor *ed)
 
 	for (int id = 0; id < FIELD_COUNT; id++)
 		acts[id] = act_of(ed, id);
+	for (size_t i = 0; i < ed->tree.root->count / 2 && ed->rename; i++) {
+		int	id = id_of(ed->tree.root, i, "");
+
+		/* fp16, dynamo_backend: they go where they belong today */
+		if (id >= 0 && acts[id] == KEEP &&
+		    ed->was.origin[id] != ORIGIN_DEFAULT &&
+		    strcmp(key_of(ed->tree.root, i), fields[id].key))
+			acts[id] = SET;
+		else if (id >= 0 && *fields[id].group && acts[id] == KEEP)
+			acts[id] = ed->was.origin[id] != ORIGIN_DEFAULT ?
+			    SET : REMOVE;
+	}
 	edit_map(ed, ed->tree.root, "", acts, taken);
 	n = additions("", acts, taken, top);
 	for (int id = 0; id < FIELD_COUNT; id++) {
@@ -540,9 +585,10 @@ holds(const struct editor *ed, const struct buf *text)
 
 int
 config_update_text(const struct config *c, const char *text, size_t n,
-    const char *name, struct buf *out, const char **why, struct err *err)
+    const char *name, unsigned how, struct buf *out, const char **why,
+    struct err *err)
 {
-	struct editor	ed = { .c = c };
+	struct editor	ed = { .c = c, .rename = how & CONFIG_RENAME };
 	struct buf	result = BUF_INIT;
 	int		rc = -1;
 

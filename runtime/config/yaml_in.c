@@ -291,7 +291,7 @@ static int
 check_place(struct reader *r)
 {
 	for (int i = 0; i < FIELD_COUNT; i++)
-		if (r->c->in_file[i] &&
+		if (r->at[i] &&
 		    !config_belongs(r->c, (enum field_id)i)) {
 			err_set(r->err, "%s is no key with "
 			    "compute_environment %s", fields[i].key,

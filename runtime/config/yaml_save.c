@@ -103,35 +103,46 @@ config_print_json(const struct config *c, struct buf *out)
 }
 
 int
-config_save(const struct config *c, const char *path, const char **notice,
-    struct err *err)
+config_text(const struct config *c, const char *path, unsigned how,
+    struct buf *out, const char **notice, struct err *err)
 {
-	struct buf	 old = BUF_INIT, text = BUF_INIT;
-	size_t		 n = strlen(path);
-	bool		 json = n > 5 && !strcmp(path + n - 5, ".json");
-	const char	*why = NULL;
-	bool		 there = false;
-	int		 rc = 1;
+	struct buf	old = BUF_INIT, text = BUF_INIT;
+	size_t		n = strlen(path);
+	bool		json = n > 5 && !strcmp(path + n - 5, ".json");
+	int		rc = 1;
 
-	if (notice)
-		*notice = NULL;
-	if (c->path && same_file(c->path, path)) {
-		if (file_read(path, &old, err))
-			rc = -1;
-		else
-			rc = config_update_text(c, buf_text(&old), old.len,
-			    path, &text, &why, err);
-		there = true;
-	}
-	if (rc > 0)
+	*notice = NULL;
+	if (c->path && same_file(c->path, path))
+		rc = file_read(path, &old, err) ? -1 : config_update_text(c,
+		    buf_text(&old), old.len, path, how, &text, notice, err);
+	/* Python's JSON has its own form; a file without a change keeps its own */
+	if (!rc && json && (text.len != old.len ||
+	    memcmp(buf_text(&text), buf_text(&old), old.len)))
+		rc = 1;
+	if (rc > 0) {
+		buf_clear(&text);
 		rc = (json ? config_print_json : config_print)(c, &text) ?
 		    err_nomem(err) : 0;
-	if (!rc && !(there && old.len == text.len &&
-	    !memcmp(buf_text(&old), buf_text(&text), text.len))) {
-		rc = file_replace(path, buf_text(&text), text.len, 0644, err);
-		if (notice && !rc)
-			*notice = why;
 	}
+	if (!rc && buf_add(out, buf_text(&text), text.len))
+		rc = err_nomem(err);
+	buf_clear(&old);
+	buf_clear(&text);
+	return rc;
+}
+
+int
+config_save(const struct config *c, const char *path, unsigned how,
+    const char **notice, struct err *err)
+{
+	struct buf	old = BUF_INIT, text = BUF_INIT;
+	int		rc;
+
+	rc = config_text(c, path, how, &text, notice, err);
+	/* what cannot be read now is replaced, or file_replace() says why not */
+	if (!rc && (file_read(path, &old, NULL) || old.len != text.len ||
+	    memcmp(buf_text(&old), buf_text(&text), text.len)))
+		rc = file_replace(path, buf_text(&text), text.len, 0644, err);
 	buf_clear(&old);
 	buf_clear(&text);
 	return rc;
@@ -140,5 +151,7 @@ config_save(const struct config *c, const char *path, const char **notice,
 int
 config_write(const struct config *c, const char *path, struct err *err)
 {
-	return config_save(c, path, NULL, err);
+	const char	*notice;
+
+	return config_save(c, path, 0, &notice, err);
 }

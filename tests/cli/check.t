@@ -43,10 +43,10 @@ is "a good file has no problems" "$("$accel" config check good.yaml)" \
 printf 'distributed_type: NO\nmain_process_port: 69420\n' >port.yaml
 out=$("$accel" config check port.yaml)
 is "a value out of range is exit code 1" $? 1
-has "with its place" "$out" "port.yaml:2: error: main_process_port: \"69420\""
+has "with its place" "$out" "port.yaml:2:20: error: main_process_port: \"69420\""
 printf 'distributed_type: MULTI_GPU\nmain_process_ip: setup@104.1.1.1\n' >user.yaml
 has "an address has no user in front" "$("$accel" config check user.yaml)" \
-	"user.yaml:2: error: main_process_ip: \"setup@104.1.1.1\" has a user name"
+	"user.yaml:2:18: error: main_process_ip: \"setup@104.1.1.1\" has a user name"
 "$accel" config check none.yaml >out 2>err
 is "a missing file is exit code 1" $? 1
 has "and named" "$(cat err)" "none.yaml: there is no such file"

@@ -18,6 +18,7 @@ tool, work, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 random.seed(int(os.environ.get("SEED", 5)))
 table = [line.split("\t") for line in
          subprocess.check_output([tool, "keys"], text=True).splitlines()]
+KINDS = {(row[0], row[1]): row[2] for row in table}
 ODD = ["a", "no", "010", "é", "a # b", "it's", "x: y", "1.5", "a b  c", "~",
        "word " * 30 + "end", "[x]", "\\", '"q"']
 COMMENT = re.compile(r"(?:(?<=\s)|^)#.*?(?=\r?$)", re.M)
@@ -52,7 +53,9 @@ def flat(top):
             out.update({(key, k): w for k, w in v.items()})
         elif not key.endswith("_config"):
             out["", key] = v
-    return {k: v for k, v in out.items() if v is not None}
+    # Accelerate's wizard writes downcast_bf16: 'no' for a bool
+    return {k: v == "yes" if KINDS.get(k) == "bool" and isinstance(v, str)
+            else v for k, v in out.items() if v is not None}
 
 
 def variants(text):
@@ -70,7 +73,8 @@ def variants(text):
 def changes(before):
     want, words, touched = dict(before), [], set()
     for group, key, kind, *rest in random.sample(table, random.randint(1, 4)):
-        if key in touched or key == "distributed_type":
+        if key in touched or key in ("distributed_type",
+                                     "compute_environment"):
             continue
         if random.random() < .3:
             words.append(key + "=")

@@ -53,10 +53,14 @@ keys(void)
 	static const char *const	types[] = { "bool", "int", "real",
 	    "text", "choice", "list" };
 
+	struct config	plain;
+
+	config_init(&plain);
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		const struct field	*f = &fields[i];
 
-		if (f->flags & FIELD_FLAGONLY)
+		if (f->flags & FIELD_FLAGONLY ||
+		    !config_belongs(&plain, (enum field_id)i))
 			continue;
 		printf("%s\t%s\t%s\t%s\t%.0f\t%.0f\t", f->group, f->key,
 		    types[f->type], f->flags & FIELD_BARE ? "bare" : "",
@@ -65,6 +69,7 @@ keys(void)
 			printf("%s%s", w ? "," : "", f->choice[w].word);
 		putchar('\n');
 	}
+	config_clear(&plain);
 	return 0;
 }
 
@@ -109,8 +114,8 @@ edit(const char *path, char **words)
 	for (; *words; words++)
 		if (set(&c, *words, &err))
 			goto out;
-	rc = config_update_text(&c, buf_text(&text), text.len, path, &out, &why,
-	    &err);
+	rc = config_update_text(&c, buf_text(&text), text.len, path, 0, &out,
+	    &why, &err);
 	if (rc > 0) {
 		err_set(&err, "%s", why);
 		rc = 3;
