@@ -2,6 +2,7 @@
 dist_man_MANS += %D%/accel.1 %D%/accel-completion.1 %D%/accel-config.1
 dist_man_MANS += %D%/accel-schema.1
 dist_man_MANS += %D%/accel-setup.1
+dist_man_MANS += %D%/accel-env.1 %D%/accel-estimate-memory.1
 
 dist_man_MANS += %D%/accel.yaml.5
 .PHONY: update-man

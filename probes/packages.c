@@ -68,7 +68,7 @@ probe_packages(struct strv *facts, const char *python, int ms,
 	if (probe_spawn(argv, &child, &p.fd)) {
 		err_set(err, "%s: there is no such program", python);
 		return err_hint(err, "ACCEL_PYTHON names another; "
-		    "--no-python asks none");
+		    "--no_python asks none");
 	}
 	if (slow && ms > 1000 && poll(&p, 1, 1000) == 0) {
 		slow(python);
@@ -77,7 +77,7 @@ probe_packages(struct strv *facts, const char *python, int ms,
 	if (probe_collect(child, p.fd, ms, &out)) {
 		buf_clear(&out);
 		err_set(err, "%s gave no answer, or an error", python);
-		return err_hint(err, "try: %s -c 'import sys'; --no-python "
+		return err_hint(err, "try: %s -c 'import sys'; --no_python "
 		    "asks none", python);
 	}
 	text = buf_detach(&out);

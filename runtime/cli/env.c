@@ -26,7 +26,7 @@ struct env {
 
 static const struct option options[] = {
 	CONFIG_FILE(struct env),
-	SWITCH(struct env, no_python, "no-python", 0,
+	SWITCH(struct env, no_python, "no_python", 0,
 	    "do not ask Python: takes milliseconds"),
 	SWITCH(struct env, json, "json", 0, "as JSON"),
 	OPTIONS_END

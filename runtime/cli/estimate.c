@@ -38,17 +38,17 @@ static const struct option options[] = {
 	    "fp32, fp16, bf16, bf16-pure, fp8"),
 	CHOICE_OF(struct words, optimizer, "optimizer", "KIND",
 	    "sgd momentum adam adam-8bit adafactor lion", "adam, as a rule"),
-	VALUE(struct words, seq_length, "seq-length", 0, "N", TAKES_TEXT,
+	VALUE(struct words, seq_length, "seq_length", 0, "N", TAKES_TEXT,
 	    "tokens of a sequence (1024)"),
-	VALUE(struct words, batch_size, "batch-size", 0, "N", TAKES_TEXT,
+	VALUE(struct words, batch_size, "batch_size", 0, "N", TAKES_TEXT,
 	    "sequences of a rank at once (1)"),
-	VALUE(struct words, micro_batches, "micro-batches", 0, "N", TAKES_TEXT,
+	VALUE(struct words, micro_batches, "micro_batches", 0, "N", TAKES_TEXT,
 	    "of a step, with pp (1)"),
 	SWITCH(struct words, recompute, "recompute", 0,
 	    "activation checkpointing"),
-	SWITCH(struct words, eager, "eager-attention", 0,
+	SWITCH(struct words, eager, "eager_attention", 0,
 	    "attention that keeps its scores"),
-	SWITCH(struct words, sequence_parallel, "sequence-parallel", 0,
+	SWITCH(struct words, sequence_parallel, "sequence_parallel", 0,
 	    "Megatron's, with tp"),
 	VALUE(struct words, tp, "tp", 0, "N", TAKES_TEXT, "tensor parallel"),
 	VALUE(struct words, cp, "cp", 0, "N", TAKES_TEXT, "context parallel"),
@@ -57,7 +57,7 @@ static const struct option options[] = {
 	    "ranks that hsdp shares within"),
 	CHOICE_OF(struct words, offload, "offload", "WHAT",
 	    "none optimizer all", "to the host's memory"),
-	VALUE(struct words, gpu_memory, "gpu-memory", 0, "SIZE", TAKES_TEXT,
+	VALUE(struct words, gpu_memory, "gpu_memory", 0, "SIZE", TAKES_TEXT,
 	    "80GB, 79.5GiB; else this machine's GPUs"),
 	VALUE(struct words, params, "params", 0, "N", TAKES_TEXT,
 	    "parameters: 7B, 124M; no MODEL then"),
@@ -66,9 +66,9 @@ static const struct option options[] = {
 	VALUE(struct words, hidden, "hidden", 0, "N", TAKES_TEXT, "width"),
 	VALUE(struct words, heads, "heads", 0, "N", TAKES_TEXT,
 	    "of attention"),
-	VALUE(struct words, kv_heads, "kv-heads", 0, "N", TAKES_TEXT,
+	VALUE(struct words, kv_heads, "kv_heads", 0, "N", TAKES_TEXT,
 	    "of keys and values"),
-	VALUE(struct words, head_dim, "head-dim", 0, "N", TAKES_TEXT,
+	VALUE(struct words, head_dim, "head_dim", 0, "N", TAKES_TEXT,
 	    "width of a head"),
 	VALUE(struct words, ffn, "ffn", 0, "N", TAKES_TEXT,
 	    "width of the feed-forward part"),
@@ -175,11 +175,11 @@ take_order(struct memory_order *o, const struct words *w, struct err *err)
 		    ON_DEVICE;
 		o->params_on = strcmp(w->offload, "all") ? ON_DEVICE : ON_HOST;
 	}
-	if (take_count(w->seq_length, "seq-length", 1L << 30, &o->sequence,
+	if (take_count(w->seq_length, "seq_length", 1L << 30, &o->sequence,
 	    err) < 0 ||
-	    take_count(w->batch_size, "batch-size", 1L << 20, &o->batch,
+	    take_count(w->batch_size, "batch_size", 1L << 20, &o->batch,
 	    err) < 0 ||
-	    take_count(w->micro_batches, "micro-batches", 1L << 20,
+	    take_count(w->micro_batches, "micro_batches", 1L << 20,
 	    &o->micro_batches, err) < 0 ||
 	    take_count(w->tp, "tp", 1L << 12, &o->tp, err) < 0 ||
 	    take_count(w->cp, "cp", 1L << 12, &o->cp, err) < 0 ||
@@ -213,8 +213,8 @@ take_shape(struct model *m, const struct words *w, struct err *err)
 	return take_size(w->layers, "layers", &m->layers, err) < 0 ||
 	    take_size(w->hidden, "hidden", &m->hidden, err) < 0 ||
 	    take_size(w->heads, "heads", &m->heads, err) < 0 ||
-	    take_size(w->kv_heads, "kv-heads", &m->kv_heads, err) < 0 ||
-	    take_size(w->head_dim, "head-dim", &m->head_dim, err) < 0 ||
+	    take_size(w->kv_heads, "kv_heads", &m->kv_heads, err) < 0 ||
+	    take_size(w->head_dim, "head_dim", &m->head_dim, err) < 0 ||
 	    take_size(w->ffn, "ffn", &m->ffn, err) < 0 ||
 	    take_size(w->vocab, "vocab", &m->vocab, err) < 0 ? -1 : 0;
 }
@@ -318,9 +318,9 @@ take_flags(struct estimate *e, const struct words *w, struct call *call,
 	    &w->precision, "precision", err) < 0 ||
 	    take_order(&e->order, w, err) < 0)
 		return -1;
-	e->room_from = "--gpu-memory";
+	e->room_from = "--gpu_memory";
 	if (w->gpu_memory && memory_parse(w->gpu_memory, &e->room) < 0) {
-		err_set(err, "--gpu-memory %s: not a size", w->gpu_memory);
+		err_set(err, "--gpu_memory %s: not a size", w->gpu_memory);
 		return err_hint(err, "such as 80GB or 79.5GiB");
 	}
 	return 0;

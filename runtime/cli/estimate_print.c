@@ -306,7 +306,7 @@ estimate_ranks(const struct estimate *e, struct buf *out, struct err *err)
 		buf_addf(out, " (%s); tight: above 90 %% of it.\n",
 		    e->room_from);
 	} else
-		buf_adds(out, "\nfits: give --gpu-memory 80GB, say; no GPU was "
+		buf_adds(out, "\nfits: give --gpu_memory 80GB, say; no GPU was "
 		    "found here.\n");
 	if (!e->model.layers || !e->model.hidden)
 		buf_adds(out, "activ: not known without a shape: give a "

@@ -33,7 +33,8 @@ while read -r command; do
 	done)
 	is "$page has the flags of $command" "$missing" ""
 done <"$work/commands"
-for page in accel-config accel-schema accel-completion; do
+for page in accel-config accel-schema accel-completion accel-env \
+    accel-estimate-memory; do
 	if command -v mandoc >/dev/null; then
 		ok "mandoc has nothing to say of $page.1" sh -c \
 		    'out=$(mandoc -Tlint -W style "$1" | grep -v "referenced manual not found"); echo "$out"; [ -z "$out" ]' \
