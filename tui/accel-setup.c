@@ -195,7 +195,8 @@ ask(struct form *f, const struct options *o, struct err *err)
 static int
 work(struct form *f, const struct options *o, struct err *err)
 {
-	struct err fault = ERR_INIT;
+	struct problems problems = PROBLEMS_INIT;
+	bool broken;
 
 	if (o->defaults && f->saved.len && !o->force && !o->print) {
 		err_set(err, "%s exists already", f->path);
@@ -209,10 +210,17 @@ work(struct form *f, const struct options *o, struct err *err)
 		return print_form(f, err);
 	if (!o->defaults && !o->write)
 		return ask(f, o, err);
-	if (config_check(form_now(f), &fault)) {
-		*err = fault;
+	if (form_problems(f, &problems, err))
 		return -1;
-	}
+	for (size_t i = 0; i < problems.count; i++)
+		fprintf(stderr, "%s: %s%s%s%s\n", program,
+		    problems.item[i].fatal ? "" : "warning: ",
+		    problems.item[i].what, *problems.item[i].hint ? "\n  " : "",
+		    problems.item[i].hint);
+	broken = problems_fatal(&problems) > 0;
+	problems_clear(&problems);
+	if (broken)
+		return err_set(err, "%s is not written", f->path);
 	if (form_save(f, err))
 		return -1;
 	printf("%s: wrote %s\n", program, f->path);

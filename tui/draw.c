@@ -271,19 +271,28 @@ draw_review(const struct screen *s, struct area a)
 {
 	const struct form *f = s->form;
 	struct buf text = BUF_INIT;
-	struct err fault = ERR_INIT;
-	int y = 2;
+	struct problems problems = PROBLEMS_INIT;
+	int y = 0;
 
 	a.x++;
 	a.w -= 2;
-	if (config_check(form_now(f), &fault)) {
-		buf_addf(&text, "! %s\n%s\n", fault.text, fault.hint);
+	form_problems(f, &problems, NULL);
+	for (size_t i = 0; i < problems.count; i++) {
+		const struct problem *p = &problems.item[i];
+
+		buf_addf(&text, "%c %s", p->fatal ? '!' : '?', p->what);
 		attrset(look(s, A_BOLD, PAIR_PROBLEM));
-		y = wrap(a, 0, buf_text(&text)) + 1;
+		y += wrap((struct area){ a.y + y, a.x, a.h - y, a.w }, 0,
+		    buf_text(&text));
 		attrset(A_NORMAL);
+		y += wrap((struct area){ a.y + y, a.x + 2, a.h - y, a.w - 2 },
+		    0, p->hint);
 		buf_clear(&text);
-	} else
+	}
+	if (problems.count == 0)
 		put(a.y, a.x, a.w, "No problems found.");
+	y += problems.count ? 1 : 2;
+	problems_clear(&problems);
 	buf_addf(&text, "%s\n\nRun it with\n  accel launch --config_file %s "
 	    "%s\n\ns  write the file\n", form_unsaved(f) ?
 	    "Not yet written." : "The file is written.", f->path, s->script ?
@@ -336,8 +345,10 @@ draw_foot(const struct screen *s, int y, int w)
 		wrap((struct area){ y, 1, 3, w - 2 }, 0, "Nothing is written "
 		    "before you say so, and u takes each change back.");
 	else
-		wrap((struct area){ y, 1, 3, w - 2 }, 0, "2 goes back to the "
-		    "fields.%s");
+		wrap((struct area){ y, 1, 3, w - 2 }, 0, config_check(
+		    form_now(f), NULL) ? "2 goes back to the fields.  Saving "
+		    "with a problem is possible; launching is not." :
+		    "2 goes back to the fields.");
 	buf_clear(&line);
 	buf_addf(&line, " %s", f->step == STEP_TRAINING ? "Enter change" :
 	    f->step == STEP_START ? "Enter go on" : "Enter save");

@@ -293,6 +293,17 @@ form_clear(struct form *f)
 	memset(f, 0, sizeof *f);
 }
 
+int
+form_problems(const struct form *f, struct problems *out, struct err *err)
+{
+	struct site site = { 0 };
+
+	machine_site(f->machine, &site);
+	if (site_read_json(&site, form_now(f), err))
+		return -1;
+	return config_problems(form_now(f), &site, out, err);
+}
+
 bool
 form_unsaved(const struct form *f)
 {

@@ -12,6 +12,7 @@
 #include "probes/probe.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 
 enum step { STEP_START, STEP_TRAINING, STEP_REVIEW, STEP_COUNT };
@@ -56,6 +57,10 @@ int  form_default(struct form *f, enum field_id id);
 int  form_propose(struct form *f, struct err *err);
 bool form_undo(struct form *f);
 bool form_redo(struct form *f);
+
+/* All that is wrong, errors first, in view of this machine. */
+int  form_problems(const struct form *f, struct problems *out,
+    struct err *err);
 
 bool form_unsaved(const struct form *f);
 bool form_changed(const struct form *f, enum field_id id);

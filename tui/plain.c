@@ -118,15 +118,21 @@ enum { BACK = PLAIN_LAUNCH + 1 };
 static int
 confirm(struct talk *t, struct err *err)
 {
-	struct err fault = ERR_INIT;
+	struct problems problems = PROBLEMS_INIT;
 	struct buf yaml = BUF_INIT;
 
 	config_print(form_now(t->f), &yaml);
 	fprintf(t->out, "\nThis is the file:\n\n%s\n", buf_text(&yaml));
 	buf_clear(&yaml);
-	if (config_check(form_now(t->f), &fault))
-		fprintf(t->out, "Problem: %s%s%s\n", fault.text,
-		    *fault.hint ? ": " : "", fault.hint);
+	if (form_problems(t->f, &problems, err) < 0)
+		return -1;
+	for (size_t i = 0; i < problems.count; i++) {
+		const struct problem *p = &problems.item[i];
+
+		fprintf(t->out, "%s: %s%s%s.\n", p->fatal ? "Problem" :
+		    "Warning", p->what, *p->hint ? ": " : "", p->hint);
+	}
+	problems_clear(&problems);
 	fprintf(t->out, "Write it to %s?", t->f->path);
 	switch (agreed(t)) {
 	case -1:

@@ -32,7 +32,7 @@ EXTRA_DIST += tests/machines/damaged.xml tests/machines/two-gpus.xml \
 	%D%/ascii-80x24.screen %D%/choices-80x24.screen \
 	%D%/file-60x16.screen %D%/fsdp-100x30.screen \
 	%D%/help-80x24.screen %D%/keys-80x24.screen \
-	%D%/quit-80x24.screen %D%/review-80x24.screen \
+	%D%/quit-80x24.screen %D%/problems-80x24.screen %D%/review-80x24.screen \
 	%D%/small-50x10.screen %D%/start-80x24.screen \
 	%D%/text-80x24.screen %D%/training-60x16.screen \
 	%D%/training-80x24.screen

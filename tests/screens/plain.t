@@ -78,6 +78,18 @@ out=$("$setup" --bogus 2>&1)
 is "and an unknown option" $? 1
 is "the file stays" "$(cat "$f")" "$before"
 
+set -- --config_file "$work/wrong.yaml" --set num_machines=2 \
+	--set num_processes=3 --set machine_rank=5
+out=$("$setup" "$@" --write 2>&1)
+is "what breaks a rule is not written unasked" \
+	"$? $(test -e "$work/wrong.yaml"; echo $?)" "1 1"
+has "the problem is named" "$out" "num_processes 3 does not divide"
+has "and the next one as well" "$out" "machine_rank 5 is not below"
+out=$(yes '' | "$setup" "$@" 2>&1)
+has "a conversation names them before it writes" "$out" \
+	"Problem: machine_rank 5 is not below num_machines 2"
+ok "and writes what its user wants" test -e "$work/wrong.yaml"
+
 echo 'distributed_typ: NO' >"$work/bad.yaml"
 out=$("$setup" --config_file "$work/bad.yaml" --set num_processes=2 \
 	--write 2>&1)

@@ -30,6 +30,7 @@ static const struct {
 	{ "help-80x24", 24, 80, false, "\n?" },
 	{ "keys-80x24", 24, 80, false, "\2" },
 	{ "review-80x24", 24, 80, false, "3" },
+	{ "problems-80x24", 24, 80, false, "\n\1\n\0253\n3" },
 	{ "quit-80x24", 24, 80, false, "q" },
 	{ "fsdp-100x30", 30, 100, false, "\n\n4\n\1\1\1\1\1\1\1" },
 	{ "training-60x16", 16, 60, false, "\n" },
