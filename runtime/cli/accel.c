@@ -62,7 +62,8 @@ help(struct call *call, struct err *err)
 		if (!(next = command_below(c, call->argv[i]))) {
 			err_set(err, "there is no command \"%s\"",
 			    call->argv[i]);
-			return err_hint(err, "\"accel --help\" lists them");
+			err_hint(err, "\"accel --help\" lists them");
+			return EXIT_USAGE;
 		}
 	command_help(c, stdout);
 	return 0;

@@ -122,7 +122,8 @@ unknown_flag(const struct command *c, const char *word, bool fields_too,
 		return err_hint(err, "%s", config_retired(text));
 	if (near)
 		return err_hint(err, "did you mean --%s?", near);
-	return err_hint(err, "see: accel %s --help", path_of(c));
+	return err_hint(err, "see: accel%s%s --help", *path_of(c) ? " " : "",
+	    path_of(c));
 }
 
 /* One flag of the command itself: 1, 0 where it is none, -1. */
@@ -156,6 +157,11 @@ take_flag(const struct command *c, char **argv, int *at, void *options,
 	}
 	if (value == argv[*at])
 		*at += 1;
+	if (!*value && (o->takes == TAKES_FILE || o->takes == TAKES_YAML ||
+	    o->takes == TAKES_FOLDER)) {
+		err_set(err, "--%s: the name is empty", o->name);
+		return err_hint(err, "a variable that is not set, perhaps");
+	}
 	if (o->words && !listed(o->words, value)) {
 		err_set(err, "--%s: there is no \"%s\"", o->name, value);
 		return err_hint(err, "one of: %s", o->words);

@@ -15,6 +15,7 @@
 #include "runtime/base/lines.h"
 #include "runtime/cli/cli.h"
 #include "runtime/config/changes.h"
+#include "runtime/config/rules.h"
 
 #include "runtime/base/banned.h"
 
@@ -114,6 +115,10 @@ cli_config_load(struct config *c, const char *given, bool optional,
 
 	if (!path)
 		return err_nomem(err);
+	if (!*path) {
+		free(path);
+		return err_set(err, "the name of the file is empty");
+	}
 	if (access(path, F_OK) == 0 || errno != ENOENT)
 		ret = config_read(c, path, err);
 	else if (!given && optional)
@@ -129,6 +134,35 @@ cli_config_load(struct config *c, const char *given, bool optional,
 	return ret;
 }
 
+static bool
+has_problem(const struct problems *all, const struct problem *p)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (!strcmp(all->item[i].id, p->id) &&
+		    !strcmp(all->item[i].what, p->what))
+			return true;
+	return false;
+}
+
+/* Says which rules are broken now and were not before.  What cannot be told
+ * for want of memory is no reason to fail: the file is written. */
+static void
+warn(const struct config *was, const struct config *is)
+{
+	struct problems	before = PROBLEMS_INIT, now = PROBLEMS_INIT;
+
+	fflush(stdout);
+	if (config_problems(was, NULL, &before, NULL) == 0 &&
+	    config_problems(is, NULL, &now, NULL) == 0)
+		for (size_t i = 0; i < now.count; i++)
+			if (!has_problem(&before, &now.item[i]))
+				fprintf(stderr, "accel: %s: %s\n       %s\n",
+				    now.item[i].fatal ? "but now" : "warning",
+				    now.item[i].what, now.item[i].hint);
+	problems_clear(&before);
+	problems_clear(&now);
+}
+
 int
 cli_config_save(const struct config *was, const struct config *is,
     unsigned how, bool dry, struct err *err)
@@ -136,7 +170,6 @@ cli_config_save(const struct config *was, const struct config *is,
 	const char	*notice;
 	struct changes	changes = CHANGES_INIT;
 	struct buf	old = BUF_INIT, new = BUF_INIT, text = BUF_INIT;
-	struct err	problem = ERR_INIT;
 	int		code = -1;
 
 	if (file_read(was->path, &old, err) < 0 ||
@@ -158,12 +191,13 @@ cli_config_save(const struct config *was, const struct config *is,
 		fputs(buf_text(&text), stdout);
 	else if ((code = config_save(is, was->path, how, &notice, err)) == 0)
 		printf("%swritten: %s\n", buf_text(&text), was->path);
-	if (code == 0 && notice)
+	if (code == 0 && notice) {
+		fflush(stdout);
 		fprintf(stderr, "accel: %s: written anew, without its comments: "
 		    "%s\n", was->path, notice);
-	if (code == 0 && config_check(is, &problem) < 0)
-		fprintf(stderr, "accel: but now %s\n       %s\n", problem.text,
-		    problem.hint);
+	}
+	if (code == 0)
+		warn(was, is);
 out:
 	changes_clear(&changes);
 	buf_clear(&old);

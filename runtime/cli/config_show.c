@@ -128,6 +128,9 @@ run(struct call *call, struct err *err)
 	if (cli_config_load(call->config, call->argc ? call->argv[0] :
 	    o->config_file, true, err) < 0)
 		return -1;
+	if (!call->config->path)
+		fprintf(stderr, "accel: there is no file yet: these are the "
+		    "defaults\n");
 	return o->json ? print_json(call->config, o, err) :
 	    print_text(call->config, o, err);
 }

@@ -309,6 +309,19 @@ config_unset(struct config *c, enum field_id id, struct err *err)
 	return ret;
 }
 
+/* A line stays a line, and a terminal is told nothing. */
+static void
+say_text(const char *s, size_t n, struct buf *out)
+{
+	for (; n; s++, n--)
+		if (*s == '\n')
+			buf_adds(out, "\\n");
+		else if ((unsigned char)*s < ' ' || *s == 0x7f)
+			buf_addf(out, "\\x%02x", (unsigned)*s);
+		else
+			buf_add(out, s, 1);
+}
+
 int
 config_say(const struct config *c, enum field_id id, struct buf *out)
 {
@@ -320,16 +333,11 @@ config_say(const struct config *c, enum field_id id, struct buf *out)
 	config_get(c, id, &text);
 	s = buf_text(&text);
 	if (fields[id].type != TYPE_LIST) {
-		/* A line stays a line. */
-		for (; *s; s++)
-			if (*s == '\n')
-				buf_adds(out, "\\n");
-			else
-				buf_add(out, s, 1);
+		say_text(s, strlen(s), out);
 	} else {
 		buf_adds(out, "[");
 		for (; (end = strchr(s, '\n')); s = end + 1) {
-			buf_add(out, s, (size_t)(end - s));
+			say_text(s, (size_t)(end - s), out);
 			buf_adds(out, end[1] ? ", " : "");
 		}
 		buf_adds(out, "]");

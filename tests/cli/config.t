@@ -106,7 +106,10 @@ is "and the key is gone" "$(grep num_processes "$f")" ""
 "$accel" config set --config_file "$f" num_processes=null >/dev/null
 is "null is the same" "$(grep num_processes "$f")" ""
 out=$("$accel" config set --config_file "$f" machine_rank=1 2>&1)
-has "a broken rule is told" "$out" "but now machine_rank"
+has "a broken rule is told" "$out" "but now: machine_rank 1 is not below"
+out=$("$accel" config set --config_file "$f" debug=no 2>&1)
+is "but not one that was broken before" "$(echo "$out" | grep 'but now')" ""
+"$accel" config set --config_file "$f" machine_rank=0 >/dev/null
 out=$("$accel" config set --config_file "$work/none" debug=1 2>&1)
 is "there must be a file" $? 1
 echo "distributed_type: [" >"$work/bad"
@@ -128,6 +131,15 @@ if $nobody "$accel" --version >/dev/null 2>&1; then
 else
 	skip "root writes everywhere, and nobody may not look here"
 fi
+
+out=$("$accel" config set --config_file "$f" "rdzv_backend=a
+b$(printf '\033')[1m" --dry-run | head -n 1)
+is "a terminal is told nothing" "$out" \
+	'rdzv_backend: static -> a\nb\x1b[1m  (no effect)'
+"$accel" config show --config_file "" 2>"$work/err"
+is "a name that is empty is wrong usage" $? 2
+"$accel" help nonsense 2>"$work/err"
+is "so is help for nonsense" $? 2
 
 # diff
 cat >"$work/a" <<-'END'
