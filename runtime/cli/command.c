@@ -40,6 +40,12 @@ command_below(const struct command *c, const char *name)
 	return NULL;
 }
 
+static char
+dashed(char c)
+{
+	return c == '_' ? '-' : c;
+}
+
 const struct option *
 command_option(const struct command *c, const char *name, size_t n)
 {
@@ -48,8 +54,7 @@ command_option(const struct command *c, const char *name, size_t n)
 
 		if (strlen(o->name) != n)
 			continue;
-		while (i < n && (name[i] == o->name[i] ||
-		    (name[i] == '-' && o->name[i] == '_')))
+		while (i < n && dashed(name[i]) == dashed(o->name[i]))
 			i++;
 		if (i == n)
 			return o;

@@ -111,7 +111,7 @@ void command_help(const struct command *c, FILE *to);
 /* The one below c of that name, or NULL. */
 const struct command *command_below(const struct command *c, const char *name);
 
-/* An option as it is typed: "--a-b" is "a_b"; n bytes of name. */
+/* An option as it is typed, n bytes of its name; "-" and "_" are one. */
 const struct option *command_option(const struct command *c, const char *name,
     size_t n);
 #endif

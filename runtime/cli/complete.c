@@ -26,7 +26,8 @@ static bool
 fits(const char *word, const char *part)
 {
 	for (; *part; part++, word++)
-		if (*word != *part && !(*word == '_' && *part == '-'))
+		if (*word != *part && !(*word == '_' && *part == '-') &&
+		    !(*word == '-' && *part == '_'))
 			return false;
 	return true;
 }
@@ -44,7 +45,6 @@ offer(const struct wish *w, const char *word, const char *tail,
 	buf_adds(w->out, "\n");
 }
 
-/* With hyphens where the user began so. */
 static void
 offer_flag(const struct wish *w, const char *name, const char *meaning)
 {
@@ -54,9 +54,12 @@ offer_flag(const struct wish *w, const char *name, const char *meaning)
 	snprintf(flag, sizeof flag, "--%s", name);
 	if (!fits(flag, w->part))
 		return;
-	if (strchr(typed, '-') && !strchr(typed, '_'))
-		for (char *s = flag + 2; *s; s++)
+	/* With hyphens or underscores where the user began so. */
+	for (char *s = flag + 2; *s; s++)
+		if (strchr(typed, '-') && !strchr(typed, '_'))
 			*s = *s == '_' ? '-' : *s;
+		else if (strchr(typed, '_') && !strchr(typed, '-'))
+			*s = *s == '-' ? '_' : *s;
 	buf_addf(w->out, "%s\t%s\n", flag, meaning);
 }
 

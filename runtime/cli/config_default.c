@@ -87,6 +87,16 @@ write_new(const char *text, size_t n, const struct fresh *o, struct err *err)
 	return ret;
 }
 
+/* JSON where the name says so: Accelerate reads no YAML there. */
+static int
+print(const struct config *c, const char *path, struct buf *out)
+{
+	size_t n = path ? strlen(path) : 0;
+
+	return n > 5 && !strcmp(path + n - 5, ".json") ?
+	    config_print_json(c, out) : config_print(c, out);
+}
+
 static int
 run(struct call *call, struct err *err)
 {
@@ -97,7 +107,7 @@ run(struct call *call, struct err *err)
 
 	config_init(&c);
 	ret = fill(&c, o, err);
-	if (ret == 0 && (ret = config_print(&c, &text)) < 0)
+	if (ret == 0 && (ret = print(&c, o->config_file, &text)) < 0)
 		err_nomem(err);
 	else if (ret == 0 && o->print)
 		fputs(buf_text(&text), stdout);

@@ -69,8 +69,18 @@ has "and a default" "$out" "default"
 cp "$f" "$work/before"
 out=$("$accel" config set --config_file "$f" --dry-run num-processes=8)
 is "a dry run succeeds" $? 0
-has "and prints the difference" "$out" "
-+num_processes: 8"
+is "and prints the difference, and nothing but that" "$out" \
+	"num_processes: 4 -> 8
+--- $f
++++ $f
+@@ -1,6 +1,6 @@
+ # mine
+ compute_environment: LOCAL_MACHINE
+ distributed_type: FSDP
+-num_processes: 4
++num_processes: 8
+ fsdp_config:
+   fsdp_version: 2"
 ok "and writes nothing" cmp "$f" "$work/before"
 out=$("$accel" config set --config_file "$f" num-processes=8 fsdp.version=3 2>&1)
 is "a wrong value is refused" $? 2
@@ -97,6 +107,7 @@ has "set says what changed" "$out" "num_processes: 4 -> 8
 debug: false -> true
 written: $f"
 has "and it did" "$(cat "$f")" "num_processes: 8"
+has "with the comment where it was" "$(head -n 1 "$f")" "# mine"
 is "the same again changes nothing" "$("$accel" config set --config_file "$f" \
 	num_processes=8)" "$f: nothing to change"
 out=$("$accel" config set --config_file "$f" --unset num_processes)
@@ -233,13 +244,22 @@ has "other makers' devices are known" "$("$accel" config default --print)" \
 "$accel" config default --mixed_precision fp32 2>"$work/err"
 is "a wrong precision is wrong usage" $? 2
 
+"$accel" config default --config_file "$work/new.json" >/dev/null
+has "a name with .json is JSON" "$(cat "$work/new.json")" '"num_processes": 2'
+
 # update
 ok "update leaves a file of today alone" sh -c \
 	"'$accel' config update | grep -q 'nothing to change'"
-printf 'distributed_type: "NO"\nfp16: true\n' >"$work/old"
+printf '# old\ndistributed_type: "NO"\nfp16: true  # half\n' >"$work/old"
+has "update shows what it would do" \
+	"$("$accel" config update -n "$work/old")" "
+-fp16: true  # half
++mixed_precision: fp16  # half"
+has "and does not" "$(cat "$work/old")" "fp16: true"
 ok "an old file" "$accel" config update --config_file "$work/old"
 has "gets today's words" "$(cat "$work/old")" "mixed_precision: fp16"
 is "and loses the old ones" "$(grep ^fp16 "$work/old")" ""
+is "and keeps its comments" "$(grep -c '#' "$work/old")" 2
 
 # the wizard
 rm "$d"
