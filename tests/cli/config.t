@@ -254,7 +254,8 @@ printf '# old\ndistributed_type: "NO"\nfp16: true  # half\n' >"$work/old"
 has "update shows what it would do" \
 	"$("$accel" config update -n "$work/old")" "
 -fp16: true  # half
-+mixed_precision: fp16  # half"
++# half
++mixed_precision: fp16"
 has "and does not" "$(cat "$work/old")" "fp16: true"
 ok "an old file" "$accel" config update --config_file "$work/old"
 has "gets today's words" "$(cat "$work/old")" "mixed_precision: fp16"
