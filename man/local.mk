@@ -10,3 +10,4 @@ update-man: runtime/config/mkpage
 	$(AM_V_GEN)runtime/config/mkpage >$(srcdir)/man/accel.yaml.5
 dist_man_MANS += %D%/libaccel.3
 dist_man_MANS += %D%/accel-merge-weights.1
+dist_man_MANS += %D%/accel-test.1 %D%/accel-to-fsdp2.1

@@ -15,6 +15,8 @@ static const struct command *const commands[] = {
 	&command_estimate,
 	&command_launch,
 	&command_merge_weights,
+	&command_test,
+	&command_to_fsdp2,
 	&command_schema,
 	&command_completion,
 	&command_complete,

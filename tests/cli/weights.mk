@@ -3,3 +3,5 @@ dist_check_SCRIPTS += %D%/merge-weights.t
 TESTS += %D%/merge-weights.t
 EXTRA_DIST += tests/data/dcp/.metadata tests/data/dcp/__0_0.distcp \
 	tests/data/dcp/__1_0.distcp tests/data/dcp.safetensors
+dist_check_SCRIPTS += %D%/test.t %D%/to-fsdp2.t
+TESTS += %D%/test.t %D%/to-fsdp2.t
