@@ -13,22 +13,27 @@
 #include "runtime/base/err.h"
 #include "runtime/base/banned.h"
 
-/* Intel's driver for GPUs of their own; i915 is in every laptop as well. */
-static bool
-has_xe(const char *root)
+/* GPUs with Intel's driver for those; i915 is in every laptop as well. */
+static long
+xe_count(const char *root)
 {
 	char	 path[PATH_MAX], target[PATH_MAX];
-	char	*last;
-	ssize_t	 n;
+	long	 count = 0;
 
-	snprintf(path, sizeof(path),
-	    "%s/sys/class/drm/renderD128/device/driver", root);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
-		return false;
-	target[n] = '\0';
-	last = strrchr(target, '/');
-	return !strcmp(last ? last + 1 : target, "xe");
+	for (int node = 128; node < 192; node++) {
+		char	*last;
+		ssize_t	 n;
+
+		snprintf(path, sizeof(path),
+		    "%s/sys/class/drm/renderD%d/device/driver", root, node);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		last = strrchr(target, '/');
+		count += !strcmp(last ? last + 1 : target, "xe");
+	}
+	return count;
 }
 
 static bool
@@ -40,9 +45,10 @@ has_tpu(const char *root)
 	return access(path, F_OK) == 0;
 }
 
-/* Where there are several, the one that PyTorch would more probably use. */
-static enum env_device
-device_of(const char *root)
+/* Where there are several kinds, the one that PyTorch would more probably
+ * use. */
+static void
+device_of(const char *root, struct env_facts *facts)
 {
 	static const struct { enum device_kind probe; enum env_device env; }
 	    kinds[] = {
@@ -52,12 +58,16 @@ device_of(const char *root)
 		{ DEVICE_NEURON, ENV_NEURON },
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (devices_count(kinds[i].probe, root))
-			return kinds[i].env;
-	if (has_tpu(root))
-		return ENV_TPU;
-	return has_xe(root) ? ENV_XPU : ENV_NONE;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		facts->device = kinds[i].env;
+		facts->devices = (long)devices_count(kinds[i].probe, root);
+		if (facts->devices)
+			return;
+	}
+	facts->device = has_tpu(root) ? ENV_TPU : ENV_XPU;
+	facts->devices = has_tpu(root) ? 1 : xe_count(root);
+	if (!facts->devices)
+		facts->device = ENV_NONE;
 }
 
 /* The first line of a file that begins with "head", or "". */
@@ -139,7 +149,7 @@ cores_of(const char *root)
 int
 quick_probe(struct quick *q, const char *root, struct err *err)
 {
-	q->facts.device = device_of(root);
+	device_of(root, &q->facts);
 	q->facts.cores = cores_of(root);
 	driver_of(root, q->driver, sizeof(q->driver));
 	if (models_of(root, &q->gpus)) {

@@ -53,6 +53,7 @@ struct order {
 	struct config	*config;	/* borrowed */
 	struct hosts	 hosts;
 	struct strv	 env;		/* NAME=VALUE for every rank */
+	struct quick	 quick;		/* what this machine is */
 	const char	*config_file, *ssh_config;
 	double		 grace_s;
 	bool		 print;
@@ -131,26 +132,17 @@ read_file(struct order *o, struct err *err)
 	return ret;
 }
 
-/* Several ranks and no word on how: accelerators where there are some, else
- * CPUs.  Without it each CPU rank would believe that it is alone. */
+/* What nobody said, from this machine. */
 static int
 settle(struct order *o, struct err *err)
 {
-	struct config	*c = o->config;
-	bool		 several = c->main.num_processes > 1 ||
-	    o->hosts.count > 1 || (o->hosts.count && o->hosts.host[0].slots > 1);
+	long	ranks = 0;
 
-	if (!several || c->main.distributed_type != dist_NO)
-		return 0;
-	if (c->main.use_cpu || (access("/dev/nvidiactl", F_OK) < 0 &&
-	    access("/dev/kfd", F_OK) < 0)) {
-		if (config_set(c, FIELD_main_use_cpu, "true", ORIGIN_FOUND, err) < 0)
-			return -1;
-		return config_set(c, FIELD_main_distributed_type, "MULTI_CPU",
-		    ORIGIN_FOUND, err);
-	}
-	return config_set(c, FIELD_main_distributed_type, "MULTI_GPU",
-	    ORIGIN_FOUND, err);
+	if (quick_probe(&o->quick, "", err) < 0)
+		return -1;
+	for (size_t i = 0; i < o->hosts.count; i++)
+		ranks += o->hosts.host[i].slots ? o->hosts.host[i].slots : 1;
+	return config_settle(o->config, &o->quick.facts, ranks, err);
 }
 
 static int
@@ -302,7 +294,6 @@ start(struct order *o, struct err *err)
 		.config = o->config, .hosts = &o->hosts, .argv = o->script,
 		.python = python && *python ? python : "python3",
 	};
-	struct quick			 quick = QUICK_INIT;
 	unsigned char			 random[8];
 	char				 job[17], *folder, *agent;
 	int				 code = -1;
@@ -326,10 +317,8 @@ start(struct order *o, struct err *err)
 		goto out;
 	}
 	transport.agent_path = agent;
-	if (quick_probe(&quick, "", err) < 0)
-		goto out;
-	quick.facts.folder = folder;
-	order.facts = &quick.facts;
+	o->quick.facts.folder = folder;
+	order.facts = &o->quick.facts;
 	order.folder = folder;
 	order.job = job;
 	order.env = &o->env;
@@ -342,11 +331,16 @@ start(struct order *o, struct err *err)
 		fputs(buf_text(&text), stdout);
 		buf_clear(&text);
 		code = 0;
-	} else
+	} else {
+		if (!remote && o->quick.facts.device == ENV_NONE &&
+		    config_wants_device(o->config) && plan.world > 1)
+			fprintf(stderr, "accel launch: no accelerator is found "
+			    "here; without one, each rank believes that it is "
+			    "alone\n  on CPUs, use --cpu\n");
 		code = supervise(&plan, &how);
+	}
 out:
 	plan_clear(&plan);
-	quick_clear(&quick);
 	free(folder);
 	free(agent);
 	return code;
@@ -372,6 +366,7 @@ run(struct call *call, struct err *err)
 		err_hint(err, "use compute_environment: LOCAL_MACHINE");
 	} else
 		code = start(&o, err);
+	quick_clear(&o.quick);
 	hosts_clear(&o.hosts);
 	strv_clear(&o.env);
 	return code;

@@ -30,6 +30,7 @@ struct env_facts {		/* all borrowed; 0 and NULL: not known */
 	const char *const	*gpu;		/* models, for NCCL */
 	size_t			 gpus;
 	const char		*driver;	/* NVIDIA's, "535.54.03" */
+	long			 devices;	/* how many, of that kind */
 	long			 cores;		/* physical ones of this host */
 	long			 local;		/* ranks on one host */
 	const char		*folder;	/* where the script runs */
@@ -44,6 +45,14 @@ long config_threads(const struct config *c, const struct env_facts *facts);
 const char *env_mask(enum env_device device);
 /* What was found, else the kind that the configuration names. */
 enum env_device env_device(const struct config *c, enum env_device found);
+/* Decides what nobody said, as Accelerate does without a file: one rank for
+ * each device that may be used; several ranks without a distributed_type are
+ * MULTI_GPU (or its like), and MULTI_CPU where there is no device.  "ranks" is
+ * what the hosts have slots for, 0 where none were named. */
+int  config_settle(struct config *c, const struct env_facts *facts, long ranks,
+    struct err *err);
+/* True where the ranks want an accelerator. */
+bool config_wants_device(const struct config *c);
 /* True where NCCL must leave peer-to-peer and InfiniBand alone: consumer GPUs
  * without either, under a driver that does not yet say so. */
 bool env_nccl_off(const char *const gpu[], size_t gpus, const char *driver);

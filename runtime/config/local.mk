@@ -21,6 +21,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.h \
 	%D%/schema_json.c \
+	%D%/settle.c \
 	%D%/value.c \
 	%D%/words.c %D%/words.h \
 	%D%/yaml_edit.c \

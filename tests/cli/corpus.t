@@ -11,7 +11,12 @@ corpus=${ACCEL_SHARED:-$top_srcdir/../shared}/corpus/accelerate
 echo 'print("hello")' >"$work/train.py"
 for file in "$corpus"/*.yaml "$corpus"/*.yml; do
 	name=$(basename "$file")
-	"$top_builddir/accel" launch --config_file "$file" \
+	ranks=		# not in the file: a Slurm script gives it
+	case $name in
+	*slurm*) ranks="--num_processes 8" ;;
+	esac
+	# shellcheck disable=SC2086
+	"$top_builddir/accel" launch --config_file "$file" $ranks \
 	    --num_machines 1 --print "$work/train.py" >"$work/out" 2>"$work/err"
 	status=$?
 	case $name in

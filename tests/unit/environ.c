@@ -320,6 +320,74 @@ test_threads(void)
 	unsetenv("OMP_NUM_THREADS");
 }
 
+/* The configuration of flags, when this many devices are here. */
+static int
+settle(const char *yaml, const char *flags, enum env_device device, long n,
+    long ranks)
+{
+	struct env_facts	facts = { .device = device, .devices = n };
+
+	make(yaml, flags, NULL);
+	return config_settle(&c, &facts, ranks, &err);
+}
+
+static void
+test_settle(void)
+{
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	unsetenv("ASCEND_RT_VISIBLE_DEVICES");
+	ok(!settle("", "", ENV_CUDA, 8, 0) && c.main.num_processes == 8 &&
+	    c.main.distributed_type == dist_MULTI_GPU,
+	    "without a word, a rank for each GPU");
+	ok(!settle("", "--gpu_ids 1,3", ENV_CUDA, 8, 0) &&
+	    c.main.num_processes == 2, "or for each of gpu_ids");
+	setenv("CUDA_VISIBLE_DEVICES", "4,5,6", 1);
+	ok(!settle("", "", ENV_CUDA, 8, 0) && c.main.num_processes == 3,
+	    "or for each that may be seen");
+	setenv("CUDA_VISIBLE_DEVICES", "", 1);
+	ok(!settle("", "--num_processes 2", ENV_CUDA, 8, 0) &&
+	    c.main.use_cpu && c.main.distributed_type == dist_MULTI_CPU,
+	    "where none may be seen, on CPUs");
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	ok(!settle("", "", ENV_NPU, 4, 0) &&
+	    c.main.distributed_type == dist_MULTI_NPU, "NPUs are MULTI_NPU");
+	ok(!settle("", "", ENV_CUDA, 1, 0) && c.main.num_processes < 1 &&
+	    c.main.distributed_type == dist_NO, "one GPU needs nothing");
+	ok(!settle("", "--cpu", ENV_CUDA, 8, 0) && c.main.num_processes < 1,
+	    "nor does --cpu");
+	ok(!settle("", "--num_processes 3", ENV_NONE, 0, 0) && c.main.use_cpu &&
+	    c.main.distributed_type == dist_MULTI_CPU,
+	    "2: several ranks without devices are CPU ranks");
+	ok(!settle("", "", ENV_NONE, 0, 4) &&
+	    c.main.distributed_type == dist_MULTI_CPU, "the hosts' as well");
+	ok(!settle(LOCAL "distributed_type: 'NO'\n", "", ENV_CUDA, 8, 0) &&
+	    c.main.num_processes < 1 && c.main.distributed_type == dist_NO,
+	    "a file that says NO is one process");
+	ok(!settle(LOCAL "distributed_type: FSDP\n", "", ENV_CUDA, 8, 0) &&
+	    c.main.num_processes == 8 &&
+	    c.origin[FIELD_main_num_processes] == ORIGIN_FOUND,
+	    "23: a file without num_processes has one for each device");
+	ok(settle(LOCAL "distributed_type: FSDP\n", "", ENV_NONE, 0, 0) == -1 &&
+	    strstr(err.text, "num_processes"), "23: and without any is refused");
+	ok(!settle(LOCAL "distributed_type: FSDP\n", "", ENV_NONE, 0, 2) &&
+	    c.main.num_processes < 1, "23: unless hosts were named");
+	ok(!settle(XLA, "", ENV_NONE, 0, 0) &&
+	    c.main.distributed_type == dist_XLA, "a TPU's file stays as it is");
+}
+
+/* What PyYAML makes of a file that Accelerate then stumbles over. */
+static void
+test_yaml(void)
+{
+	make(LOCAL "distributed_type: NO\n", "", NULL);
+	ok(c.main.distributed_type == dist_NO,
+	    "7: NO without quotes is no distribution, and not false");
+	make(LOCAL "distributed_type: 'NO'\ndynamo_config:\n"
+	    "  dynamo_backend: NO\ngpu_ids: 0\n", "", NULL);
+	HAS("ACCELERATE_DYNAMO_BACKEND", "NO", "7: as a backend too");
+	HAS("CUDA_VISIBLE_DEVICES", "0", "24: gpu_ids may be a number");
+}
+
 int
 main(void)
 {
@@ -342,6 +410,8 @@ main(void)
 	test_mask();
 	test_nccl();
 	test_threads();
+	test_settle();
+	test_yaml();
 	config_clear(&c);
 	strv_clear(&env);
 	return tap_done();

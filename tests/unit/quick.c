@@ -67,6 +67,19 @@ device(const char *on)
 	return found;
 }
 
+static long
+devices(const char *on)
+{
+	struct quick	q = QUICK_INIT;
+	long		found;
+
+	if (quick_probe(&q, on, NULL))
+		return -1;
+	found = q.facts.devices;
+	quick_clear(&q);
+	return found;
+}
+
 static void
 test_devices(void)
 {
@@ -86,10 +99,14 @@ test_devices(void)
 		ok(device(on) == nodes[i].device, "%s says which", nodes[i].node);
 	}
 	put(on, "/dev/nvidia0", "");
+	put(on, "/dev/nvidia1", "");
+	ok(devices(on) == 2, "two nodes are two GPUs");
 	ok(device(on) == ENV_CUDA, "of two, NVIDIA's is meant");
 	on = machine();
 	driver_link(on, "/sys/class/drm/renderD128/device", "xe");
 	ok(device(on) == ENV_XPU, "Intel's own driver of GPUs");
+	driver_link(on, "/sys/class/drm/renderD130/device", "xe");
+	ok(devices(on) == 2, "two of them are two");
 	on = machine();
 	driver_link(on, "/sys/class/drm/renderD128/device", "i915");
 	ok(device(on) == ENV_NONE, "and not that of each laptop");
