@@ -212,7 +212,7 @@ refused "no script was given" 2
 refused "did you mean --num_processes" 2 --num_proceses 2 ran.py
 refused "69420" 2 --main_process_port 69420 ran.py
 refused "missing.yaml: No such file" 1 --config_file missing.yaml ran.py
-refused "typo.yaml:1: " 1 --config_file typo.yaml ran.py
+refused "typo.yaml:1" 1 --config_file typo.yaml ran.py
 refused "num_processes" 1 --config_file typo.yaml ran.py
 refused "type.yaml:1" 1 --config_file type.yaml ran.py
 refused "not a number of slots" 2 --hosts a:x ran.py
