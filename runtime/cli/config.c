@@ -26,6 +26,7 @@ static const struct command *const commands[] = {
 	&command_config_set,
 	&command_config_diff,
 	&command_config_default,
+	&command_config_new,
 	&command_config_export,
 	&command_config_update,
 	NULL

@@ -9,7 +9,8 @@
 
 extern const struct command command_config_check, command_config_default,
     command_config_diff, command_config_explain, command_config_export,
-    command_config_set, command_config_show, command_config_update;
+    command_config_new, command_config_set, command_config_show,
+    command_config_update;
 
 /* Reads the file that is meant, "given" or else the default one, into *c, under
  * the flags that are in it already, and prints the warnings.  Where it is not

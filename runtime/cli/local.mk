@@ -12,6 +12,7 @@ accel_SOURCES = \
 	%D%/config_diff.c \
 	%D%/config_explain.c \
 	%D%/config_export.c \
+	%D%/config_new.c \
 	%D%/config_set.c \
 	%D%/config_show.c \
 	%D%/config_update.c \

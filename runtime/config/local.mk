@@ -22,6 +22,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/schema.c %D%/schema.h \
 	%D%/schema_json.c \
 	%D%/settle.c \
+	%D%/templates.c %D%/templates.h \
 	%D%/value.c \
 	%D%/words.c %D%/words.h \
 	%D%/yaml_edit.c \
@@ -41,3 +42,14 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 noinst_PROGRAMS += %D%/mkpage
 %C%_mkpage_SOURCES = %D%/mkpage.c
 %C%_mkpage_LDADD = %D%/libconfig.la
+
+# TEMPLATE("cpu", "# ...\n" ...) for each file of templates/, as C.
+BUILT_SOURCES += %D%/templates.inc
+CLEANFILES += %D%/templates.inc
+%D%/templates.inc: $(template_files)
+	$(AM_V_GEN)$(MKDIR_P) %D% && for file in $(template_files); do \
+	  echo "TEMPLATE(\"`basename $$file .yaml`\","; \
+	  sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' \
+	    $(srcdir)/$$file || exit; \
+	  echo ")"; \
+	done >$@.new && mv $@.new $@
