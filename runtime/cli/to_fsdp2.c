@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* accel to-fsdp2: a file for FSDP 1 becomes one for FSDP 2. */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,12 +43,27 @@ check(const struct convert *o, struct err *err)
 	return 0;
 }
 
+/* A new file has the old one's text, but for the lines that change. */
 static int
 write_new(const struct config *c, const struct buf *old, const char *path,
     struct err *err)
 {
-	(void)old;
-	return config_write(c, path, err);
+	struct buf	 text = BUF_INIT;
+	const char	*why = NULL;
+	int		 ret;
+
+	ret = config_update_text(c, buf_text(old), old->len, c->path, 0, &text,
+	    &why, err);
+	if (ret > 0) {
+		fprintf(stderr, "accel to-fsdp2: %s is written anew: %s\n",
+		    path, why);
+		ret = (fnmatch("*.json", path, 0) ? config_print(c, &text) :
+		    config_print_json(c, &text)) < 0 ? err_nomem(err) : 0;
+	}
+	if (ret == 0)
+		ret = file_replace(path, buf_text(&text), text.len, 0644, err);
+	buf_clear(&text);
+	return ret;
 }
 
 static int
@@ -76,6 +92,8 @@ run(struct call *call, struct err *err)
 	    config_read(&c, o->config_file, err) < 0 ||
 	    (changed = config_to_fsdp2(&c, &notes, err)) < 0)
 		goto out;
+	for (size_t i = 0; i < c.warnings.count; i++)
+		fprintf(stderr, "accel to-fsdp2: %s\n", c.warnings.item[i]);
 	for (size_t i = 0; i < notes.count; i++)
 		fprintf(stderr, "accel to-fsdp2: %s: %s\n", o->config_file,
 		    notes.item[i]);

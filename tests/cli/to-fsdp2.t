@@ -57,6 +57,8 @@ is "the version is 2" "$(grep fsdp_version two.yaml)" "  fsdp_version: 2"
 is "other keys stay, known or not" "$(grep -c \
     'TRANSFORMER_BASED_WRAP\|ram_efficient_loading: true\|offload_params: false\|SHARDED_STATE\|tomorrow: 3' \
     two.yaml)" 5
+has "comments stay" "$(cat two.yaml)" "num_processes: 8   # two machines' worth"
+has "at the top as well" "$(head -n 1 two.yaml)" "# Our cluster."
 for pair in FULL_SHARD:true HYBRID_SHARD:true SHARD_GRAD_OP:false \
     HYBRID_SHARD_ZERO2:false NO_SHARD:false 1:true 2:false 3:false 4:true 5:false; do
 	sed "s/FULL_SHARD.*/${pair%:*}/" was.yaml >in.yaml
@@ -93,6 +95,10 @@ out=$(convert --config_file plain.yaml --overwrite)
 is "a file without FSDP is no error either" $? 0
 has "and said" "$out" "it has no fsdp_config"
 ok "and unchanged" cmp plain.yaml same.yaml
+echo '{"distributed_type": "FSDP", "compute_environment": "LOCAL_MACHINE",
+  "num_processes": 2, "fsdp_config": {"fsdp_sharding_strategy": 2}}' >in.json
+convert --config_file in.json --output_file out.json >log
+has "JSON stays JSON" "$(cat out.json)" '"fsdp_reshard_after_forward": false'
 sed 's/SHARDED_STATE_DICT/LOCAL_STATE_DICT/' was.yaml >in.yaml
 has "what version 2 does not have is said" "$(convert --config_file in.yaml \
     --output_file out.yaml --overwrite)" "but now "
