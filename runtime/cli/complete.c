@@ -133,17 +133,6 @@ offer_values(const struct wish *w, int id)
 		buf_adds(w->out, ":folder\n");
 }
 
-/* A key that sections share is offered with its section. */
-static bool
-shared(const char *key)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < FIELD_COUNT; i++)
-		n += !strcmp(fields[i].key, key);
-	return n > 1;
-}
-
 static void
 offer_keys(const struct wish *w, const char *tail)
 {
@@ -159,8 +148,6 @@ offer_keys(const struct wish *w, const char *tail)
 		if (w->part[dot] && !strncmp(f->group, w->part, dot) &&
 		    (!f->group[dot] || !strcmp(f->group + dot, "_config")))
 			buf_addf(&path, "%.*s.%s", (int)dot, w->part, f->key);
-		else if (shared(f->key))
-			field_path((enum field_id)i, &path);
 		else
 			buf_adds(&path, f->key);
 		offer(w, buf_text(&path), tail, f->ask);

@@ -126,7 +126,8 @@ run(struct call *call, struct err *err)
 	const struct show *o = call->options;
 
 	if (cli_config_load(call->config, call->argc ? call->argv[0] :
-	    o->config_file, true, err) < 0)
+	    o->config_file, true, err) < 0 ||
+	    config_environ(call->config, err) < 0)
 		return -1;
 	if (!call->config->path)
 		fprintf(stderr, "accel: there is no file yet: these are the "

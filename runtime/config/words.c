@@ -8,6 +8,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/near.h"
+#include "runtime/base/num.h"
 
 #include "runtime/base/banned.h"
 
@@ -50,31 +51,6 @@ in_section(const char *section, const char *key)
 	return -1;
 }
 
-/* Sections may have a key of the same name; then the section must be said,
- * except where one of them has it as its flag. */
-static int
-alone(const char *key, struct err *err)
-{
-	int		id = config_field_of(key);
-	struct buf	all = BUF_INIT;
-	size_t		n = 0;
-
-	if (id < 0 || !same(key, fields[id].key) || same(key, fields[id].flag))
-		return id;
-	for (int i = 0; i < FIELD_COUNT; i++)
-		if (same(key, fields[i].key)) {
-			buf_adds(&all, n++ ? ", " : "");
-			field_path((enum field_id)i, &all);
-		}
-	if (n > 1) {
-		err_set(err, "there are %zu keys \"%.200s\"", n, key);
-		err_hint(err, "one of: %s", buf_text(&all));
-		id = -2;
-	}
-	buf_clear(&all);
-	return id;
-}
-
 /* The key of the nearest field, those of a section first. */
 static int
 nearest(const char *section, const char *key)
@@ -110,9 +86,9 @@ field_named(const char *name, struct err *err)
 		section[dot - key] = '\0';
 		key = dot + 1;
 	}
-	id = *section ? in_section(section, key) : alone(key, err);
-	if (id != -1)
-		return id < 0 ? -1 : id;
+	id = *section ? in_section(section, key) : config_field_of(key);
+	if (id >= 0)
+		return id;
 	err_set(err, "there is no key \"%.200s\"", name);
 	id = nearest(section, key);
 	if (id < 0 && *section)
@@ -191,7 +167,7 @@ say_member(const char *member, size_t n, bool negated, struct buf *out)
 		return;
 	}
 	buf_adds(out, fields[id].key);
-	if (strchr("=<>!", *next) && *next)
+	if (strchr("=<>!", *next) && *next && strncmp(next, "!= NULL", 7))
 		return;
 	if (fields[id].type == TYPE_BOOL)
 		buf_adds(out, negated ? " is false" : " is true");
@@ -212,10 +188,13 @@ field_needs(enum field_id id, struct buf *out)
 	};
 	enum { WORDS = sizeof words / sizeof *words };
 	const char	*at = fields[id].when_text, *word;
+	bool		 always = !strcmp(at, "true");
 
-	if (!strcmp(at, "true"))
-		return 0;
-	while (*at) {
+	if (fields[id].flags & FIELD_CLOUD)
+		buf_addf(out, "%s is %s%s", fields[FIELD_main_compute_environment]
+		    .key, fields[FIELD_main_compute_environment].choice
+		    [place_AMAZON_SAGEMAKER].word, always ? "" : " and ");
+	while (*at && !always) {
 		bool	not = !strncmp(at, "!c->", 4);
 		size_t	n, i = 0;
 
@@ -223,7 +202,7 @@ field_needs(enum field_id id, struct buf *out)
 			at += 3 + not;
 			n = name_length(at);
 			say_member(at, n, not, out);
-			at += n;
+			at += n + (strncmp(at + n, " != NULL", 8) ? 0 : 8);
 			continue;
 		}
 		if ((n = name_length(at)))
@@ -323,6 +302,20 @@ say_text(const char *s, size_t n, struct buf *out)
 }
 
 int
+config_environ(struct config *c, struct err *err)
+{
+	const char	*threads = getenv("OMP_NUM_THREADS");
+	enum field_id	 id = FIELD_launch_num_cpu_threads_per_process;
+
+	/* What OpenMP allows besides, "4,2" or nonsense, is left to it. */
+	if (!threads || c->origin[id] > ORIGIN_ENV ||
+	    num_parse(threads, (long)fields[id].lo, (long)fields[id].hi,
+	    &(long){ 0 }) < 0)
+		return 0;
+	return config_set(c, id, threads, ORIGIN_ENV, err);
+}
+
+int
 config_say(const struct config *c, enum field_id id, struct buf *out)
 {
 	struct buf	 text = BUF_INIT;
@@ -356,8 +349,7 @@ config_whence(const struct config *c, enum field_id id, struct buf *out)
 		return buf_addf(out, "flag --%s", field_flag(id) ?
 		    field_flag(id) : fields[id].key);
 	case ORIGIN_ENV:
-		return buf_addf(out, "environment%s%s", fields[id].env ?
-		    " " : "", fields[id].env ? fields[id].env : "");
+		return buf_addf(out, "environment OMP_NUM_THREADS");
 	case ORIGIN_FILE:
 		buf_adds(out, c->path ? c->path : "file");
 		return c->line[id] ? buf_addf(out, ":%d", c->line[id]) :

@@ -27,10 +27,14 @@ int  config_put(struct config *c, enum field_id id, const char *text,
 /* Back to its default, and out of the file when that is written. */
 int  config_unset(struct config *c, enum field_id id, struct err *err);
 
+/* Takes what a launch takes from its own environment, unless a flag said it:
+ * OMP_NUM_THREADS. */
+int  config_environ(struct config *c, struct err *err);
+
 /* The value in one line: null where it is, [a, b] for a list. */
 int  config_say(const struct config *c, enum field_id id, struct buf *out);
 
-/* Where the value comes from: "FILE:3", "flag --debug", "environment NAME",
- * "default". */
+/* Where the value comes from: "FILE:3", "flag --debug", "environment
+ * OMP_NUM_THREADS", "default". */
 int  config_whence(const struct config *c, enum field_id id, struct buf *out);
 #endif

@@ -65,6 +65,12 @@ out=$("$accel" config show "$f" --origin)
 has "a value's line is named" "$out" "$f:4"
 has "and a default" "$out" "default"
 
+has "so is the environment that a launch looks at" \
+	"$(OMP_NUM_THREADS=3 "$accel" config show --origin "$f")" \
+	"environment OMP_NUM_THREADS num_cpu_threads_per_process: 3"
+has "under a flag" "$(OMP_NUM_THREADS=3 "$accel" config show "$f" \
+	--num_cpu_threads_per_process 5)" "num_cpu_threads_per_process: 5"
+
 # set
 cp "$f" "$work/before"
 out=$("$accel" config set --config_file "$f" --dry-run num-processes=8)

@@ -39,3 +39,8 @@ TESTS += %D%/memory %D%/model
 %C%_memory_LDADD = runtime/config/libconfig.la -lm
 %C%_model_SOURCES = %D%/model.c tests/tap.h
 %C%_model_LDADD = runtime/config/libconfig.la
+
+check_PROGRAMS += %D%/words
+TESTS += %D%/words
+%C%_words_SOURCES = %D%/words.c
+%C%_words_LDADD = runtime/config/libconfig.la
