@@ -310,6 +310,9 @@ test_config(void)
 		  "  fsdp_sharding_strategy: 4\n", SHARDING_HYBRID,
 		  TRAINING_FP32, 8 },
 		{ "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
+		  "  fsdp_sharding_strategy: 2\n", SHARDING_GRAD_OP,
+		  TRAINING_FP32, 8 },
+		{ "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
 		  "  fsdp_reshard_after_forward: SHARD_GRAD_OP\n",
 		  SHARDING_GRAD_OP, TRAINING_FP32, 8 },
 		{ "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"

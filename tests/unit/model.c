@@ -215,6 +215,11 @@ published[] = {
 	  "\"num_attention_heads\":71,\"vocab_size\":65024,\"bias\":false,"
 	  "\"multi_query\":true,\"parallel_attn\":true,"
 	  "\"new_decoder_architecture\":false}" },
+	{ "Falcon 40B", 41303293952, "{\"model_type\":\"falcon\","
+	  "\"hidden_size\":8192,\"num_hidden_layers\":60,"
+	  "\"num_attention_heads\":128,\"num_kv_heads\":8,"
+	  "\"vocab_size\":65024,\"bias\":false,\"parallel_attn\":true,"
+	  "\"new_decoder_architecture\":true}" },
 	{ "BERT base, uncased", 109482240, "{" BERT "\"vocab_size\":30522}" },
 	{ "BERT base, cased", 108310272, "{" BERT "\"vocab_size\":28996}" },
 	{ "BERT base with its training head", 109514298, "{" BERT
@@ -326,6 +331,38 @@ test_shape(void)
 	model_clear(&m);
 }
 
+/* Layers without experts: a dense one has 3 * 8 * 16 parameters, one with
+ * experts 2 * 3 * 8 * 4 and a router of 8 * 2. */
+static void
+test_sparse(void)
+{
+	static const struct { const char *more; int dense; } cases[] = {
+		{ "\"decoder_sparse_step\":1", 0 },
+		{ "\"decoder_sparse_step\":2", 2 },
+		{ "\"decoder_sparse_step\":1,\"mlp_only_layers\":[3]", 1 },
+		{ "\"decoder_sparse_step\":2,\"mlp_only_layers\":[1]", 3 },
+		{ "\"decoder_sparse_step\":4,\"mlp_only_layers\":[0,0]", 3 },
+	};
+	uint64_t	all = 0;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct model	m;
+		char		json[512];
+
+		snprintf(json, sizeof json, "{\"model_type\":\"qwen3_moe\","
+		    "\"hidden_size\":8,\"num_hidden_layers\":4,"
+		    "\"num_attention_heads\":2,\"vocab_size\":9,"
+		    "\"intermediate_size\":16,\"num_experts\":2,"
+		    "\"num_experts_per_tok\":1,"
+		    "\"moe_intermediate_size\":4,%s}", cases[i].more);
+		ok(parse(&m, json, NULL) == 0, "{%s} is read", cases[i].more);
+		all = all ? all : m.params;
+		ok(m.params == all + (uint64_t)cases[i].dense * (384 - 208),
+		    "and has %d layers without experts", cases[i].dense);
+		model_clear(&m);
+	}
+}
+
 static void
 test_bad(void)
 {
@@ -400,6 +437,7 @@ main(void)
 {
 	test_published();
 	test_shape();
+	test_sparse();
 	test_bad();
 	test_hand();
 	return tap_done();
