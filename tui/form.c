@@ -262,6 +262,7 @@ form_open(struct form *f, const struct machine *m, const char *path,
 	}
 	c = f->past;
 	config_init(c);
+	c->keep_unknown = true;		/* it is written again */
 	f->count = 1;
 	/* A file that is there and cannot be read must not be written over. */
 	if (access(path, F_OK)) {

@@ -107,6 +107,7 @@ run(struct call *call, struct err *err)
 	}
 	config_init(&was);
 	config_init(&is);
+	was.keep_unknown = true;		/* it is written again */
 	if (cli_config_load(&was, o->config_file, false, err) < 0)
 		goto out;
 	config_clear(&is);

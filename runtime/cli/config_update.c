@@ -28,6 +28,7 @@ run(struct call *call, struct err *err)
 	int			 code = -1;
 
 	config_init(&c);
+	c.keep_unknown = true;		/* it is written again */
 	if (cli_config_load(&c, call->argc ? call->argv[0] : o->config_file,
 	    false, err) == 0)
 		code = cli_config_save(&c, &c, CONFIG_RENAME, o->dry_run,

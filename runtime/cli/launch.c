@@ -29,11 +29,13 @@ extern char **environ;
 struct flags {
 	const char	*config_file, *ssh_config, *grace;
 	struct strv	 hosts, hostfile, env;
-	bool		 print;
+	bool		 print, keep_unknown;
 };
 
 static const struct option options[] = {
 	CONFIG_FILE(struct flags),
+	SWITCH(struct flags, keep_unknown, "keep_unknown", 0,
+	    "let keys be that no version of accel knows yet"),
 	VALUES(struct flags, hosts, "hosts", 0, "H1:4,H2:4", TAKES_HOSTS,
 	    "the machines, each with its number of ranks"),
 	VALUES(struct flags, hostfile, "hostfile", 0, "FILE", TAKES_FILE,
@@ -103,6 +105,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->config_file = f->config_file;
 	o->ssh_config = f->ssh_config;
 	o->print = f->print;
+	o->config->keep_unknown = f->keep_unknown;
 	o->grace_s = 5;
 	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {
 		err_set(err, "--grace %s: not a number of seconds", f->grace);
@@ -120,15 +123,19 @@ read_file(struct order *o, struct err *err)
 	int	 ret = 0;
 
 	if (o->config_file)
-		return config_read(o->config, o->config_file, err);
-	if (o->config->origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
+		path = strdup(o->config_file);
+	else if (o->config->origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
 		return 0;
-	path = config_default_path();
+	else
+		path = config_default_path();
 	if (!path)
 		return err_nomem(err);
-	if (access(path, F_OK) == 0)
+	if (o->config_file || access(path, F_OK) == 0)
 		ret = config_read(o->config, path, err);
 	free(path);
+	for (size_t i = 0; ret == 0 && i < o->config->warnings.count; i++)
+		fprintf(stderr, "accel launch: warning: %s\n",
+		    o->config->warnings.item[i]);
 	return ret;
 }
 

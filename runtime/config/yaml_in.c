@@ -227,11 +227,10 @@ read_field(struct reader *r, int id, const struct pair *pair)
 
 /* Two keys in one mapping: PyYAML takes the last and says nothing. */
 static int
-warn_twice(struct reader *r, const struct node *map, const struct pair *pair)
+warn_twice(struct reader *r, const struct pair *pair)
 {
-	if (!pair->before || pair->before->start < map->start ||
-	    pair->before->start > map->stop)
-		return 0;		/* a merge key's, meant to lose */
+	if (!pair->before || pair->merged)
+		return 0;
 	return reader_warn(r, pair->key, "%.120s stands on line %d already; "
 	    "this one counts", node_of(pair->key)->text, pair->before->line);
 }
@@ -259,7 +258,7 @@ read_group(struct reader *r, const char *group, const struct node *at)
 	for (size_t i = 0; i < count && !rc; i++) {
 		int	id = config_key_in(group, node_of(pair[i].key)->text);
 
-		rc = warn_twice(r, map, &pair[i]);
+		rc = warn_twice(r, &pair[i]);
 		if (!rc)
 			rc = id >= 0 ? read_field(r, id, &pair[i]) :
 			    reader_keep(r, group, pair[i].key, pair[i].value);
@@ -326,7 +325,7 @@ read_root(struct reader *r)
 	if (node_pairs(root, &pair, &count))
 		return err_nomem(r->err);
 	for (size_t i = 0; i < count && !rc; i++) {
-		rc = warn_twice(r, root, &pair[i]);
+		rc = warn_twice(r, &pair[i]);
 		if (!rc)
 			rc = read_top(r, &pair[i]);
 	}

@@ -10,6 +10,7 @@
 struct pairs {
 	struct pair	*pair;
 	size_t		 count, room;
+	unsigned	 merging;
 	bool		 failed;
 };
 
@@ -28,7 +29,8 @@ push(struct pairs *p, const struct node *key, const struct node *value)
 		p->pair = grown;
 		p->room = room;
 	}
-	p->pair[p->count++] = (struct pair){ key, value, NULL };
+	p->pair[p->count++] = (struct pair){ key, value, NULL,
+	    p->merging > 0 };
 }
 
 /* What stands behind "<<" loses against the keys beside; of a list of mappings
@@ -41,11 +43,13 @@ gather(struct pairs *p, const struct node *map)
 
 		if (!node_is(map->item[i], SCALAR_MERGE))
 			continue;
+		p->merging++;
 		if (from->type == NODE_MAP)
 			gather(p, from);
 		else
 			for (size_t j = from->count; j-- > 0;)
 				gather(p, node_of(from->item[j]));
+		p->merging--;
 	}
 	for (size_t i = 0; i < map->count; i += 2)
 		if (!node_is(map->item[i], SCALAR_MERGE))
@@ -89,7 +93,9 @@ unite(struct pairs *p)
 			if (strcmp(key->text, next->text) ||
 			    key->kind != next->kind)
 				break;
-			sorted[i]->before = sorted[i]->key;
+			sorted[i]->before = sorted[i]->merged ? NULL :
+			    sorted[i]->key;
+			sorted[i]->merged = sorted[j]->merged;
 			sorted[i]->key = sorted[j]->key;
 			sorted[i]->value = sorted[j]->value;
 			sorted[j]->key = NULL;

@@ -150,17 +150,22 @@ attach(struct compose *c, struct node *node)
 	return 0;
 }
 
+static int
+too_deep(struct compose *c, const struct node *node)
+{
+	err_set(c->err, "more than %d levels within each other", DEEPEST);
+	err_hint(c->err, "a configuration has three");
+	return fail(c, node->start);
+}
+
 /* What a finished node means for those around it. */
 static int
 account(struct compose *c, const struct node *node)
 {
 	struct node	*up = c->depth ? c->stack[c->depth - 1] : NULL;
 
-	if (c->depth + node->height > DEEPEST) {
-		err_set(c->err, "more than %d levels within each other",
-		    DEEPEST);
-		return fail(c, node->start);
-	}
+	if (c->depth + node->height > DEEPEST)
+		return too_deep(c, node);
 	if (!up)
 		return 0;
 	if (up->height < node->height + 1)
@@ -169,6 +174,7 @@ account(struct compose *c, const struct node *node)
 	if (up->weight > HEAVIEST || c->tree->count > HEAVIEST) {
 		err_set(c->err, "more than %d values, aliases followed",
 		    HEAVIEST);
+		err_hint(c->err, "a configuration has some hundred");
 		return fail(c, node->start);
 	}
 	return 0;
@@ -287,6 +293,7 @@ scalar(struct compose *c, const yaml_event_t *event)
 		node->end--;
 	if (strlen(value) != event->data.scalar.length) {
 		err_set(c->err, "a text has a zero byte in it");
+		err_hint(c->err, "take \\0 out of the quotes");
 		return fail(c, node->start);
 	}
 	node->text = strdup(value);
@@ -325,8 +332,8 @@ open_node(struct compose *c, const yaml_event_t *event, bool map)
 		return bad_tag(c, node, tag);
 	if (give_anchor(c, node, anchor))
 		return -1;
-	if (c->depth + 1 >= DEEPEST)
-		return account(c, node);	/* too deep: says so */
+	if (c->depth == DEEPEST)
+		return too_deep(c, node);
 	if (attach(c, node))
 		return -1;
 	c->stack[c->depth++] = node;

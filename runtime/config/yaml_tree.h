@@ -89,7 +89,8 @@ node_is(const struct node *node, enum scalar kind)
 
 struct pair {
 	const struct node	*key, *value;
-	const struct node	*before;	/* key that this one replaces */
+	const struct node	*before;	/* an equal key in the same mapping */
+	bool			 merged;	/* it came by "<<" */
 };
 
 /* Gives the pairs of a mapping as PyYAML's dict has them: merge keys ("<<")

@@ -20,6 +20,11 @@ EXTRA_DIST += tests/data/accelerate_flags.tsv
 %C%_schema_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_schema_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)
 
+check_PROGRAMS += %D%/yamledit
+TESTS += %D%/yamledit
+%C%_yamledit_SOURCES = %D%/yamledit.c
+%C%_yamledit_LDADD = runtime/config/libconfig.la
+
 check_PROGRAMS += %D%/launch_env
 TESTS += %D%/launch_env
 EXTRA_DIST += tests/data/launch_env.jsonl tests/data/launch_env_ours.py \

@@ -19,30 +19,175 @@ parse(const char *text)
 	return config_parse(&c, text, strlen(text), "f.yaml", &err);
 }
 
+/* The text is refused with this place and these words, and says what to do. */
+static void
+refused(const char *text, const char *place, const char *words,
+    const char *hint, const char *what)
+{
+	int	rc = parse(text);
+
+	ok(rc == -1 && !strncmp(err.text, place, strlen(place)) &&
+	    strstr(err.text, words) && strstr(err.hint, hint) && *err.hint,
+	    "%s", what);
+	if (!rc || strncmp(err.text, place, strlen(place)) ||
+	    !strstr(err.text, words) || !strstr(err.hint, hint))
+		printf("#  text: %s\n#  hint: %s\n", err.text, err.hint);
+}
+
 static void
 errors(void)
 {
-	ok(parse("distributed_type: FSDP\nnum_process: 4\n") == -1 &&
-	    !strcmp(err.text, "f.yaml:2:1: unknown key num_process") &&
-	    !strcmp(err.hint, "did you mean num_processes?"),
-	    "an unknown key has its line and the nearest key");
-	ok(parse("distributed_type: NO\nmain_process_port: 69420\n") == -1 &&
-	    strstr(err.text, "f.yaml:2:20: main_process_port") &&
-	    strstr(err.text, "65535"), "a port too high has line and range");
-	ok(parse("distributed_type: NO\nnum_processes: many\n") == -1 &&
-	    strstr(err.text, "f.yaml:2"), "a text for a number is refused");
-	ok(parse("distributed_type: NO\nnum_processes: 1e8\n") == -1,
-	    "1e8 is a text");
-	ok(parse("distributed_type: NO\nnum_processes: 1.5\n") == -1,
-	    "a real number for a whole one is refused");
-	ok(parse("") == -1 && strstr(err.text, "empty"), "an empty file");
-	ok(parse("- a\n") == -1, "a list at the top");
-	ok(parse("a: [\n") == -1 && strstr(err.text, "f.yaml:"), "no YAML");
-	ok(parse("distributed_type: NO\nmain_process_ip: me@host\n") == -1,
-	    "an address with a user is refused");
-	ok(parse("distributed_type: fsdp\n") == -1 &&
-	    strstr(err.hint, "FSDP"), "lower case is refused with the word");
-	ok(parse("num_processes: 1\n") == -1, "distributed_type is needed");
+	refused("distributed_type: FSDP\nnum_process: 4\n", "f.yaml:2:1: ",
+	    "unknown key num_process", "did you mean num_processes?",
+	    "an unknown key has its place and the nearest key");
+	refused("distributed_type: FSDP\nnum_process: 4\nfsdp_confg:\n  a: 1\n"
+	    "zzz: 1\n", "f.yaml:2:1: unknown key num_process (did you mean "
+	    "num_processes?); f.yaml:3:1: unknown key fsdp_confg (did you mean "
+	    "fsdp_config?); f.yaml:5:1: unknown key zzz", "", "--keep-unknown",
+	    "several are told at once");
+	refused("distributed_type: FSDP\nfsdp_version: 2\n", "f.yaml:2:1: ",
+	    "unknown key fsdp_version", "belongs in fsdp_config",
+	    "a key at the top that belongs in a section");
+	refused("distributed_type: NO\nmax_restarts: 2\n", "f.yaml:2:1: ",
+	    "unknown key max_restarts", "accel launch --max_restarts",
+	    "a flag is no key");
+	refused("distributed_type: NO\nipex_config:\n  ipex: true\n",
+	    "f.yaml:2:1: ", "unknown key ipex_config", "remove",
+	    "a key that is gone");
+	refused("distributed_type: NO\nmain_process_port: 69420\n",
+	    "f.yaml:2:20: ", "\"69420\" is no whole number from 0 to 65535",
+	    "free", "a port too high has place, text and range");
+	refused("distributed_type: NO\nnum_processes: many\n",
+	    "f.yaml:2:16: ", "\"many\"", "", "a text for a number");
+	refused("distributed_type: NO\nnum_processes: 1e8\n", "f.yaml:2:16: ",
+	    "\"1e8\"", "", "1e8 is a text");
+	refused("distributed_type: NO\nnum_processes: 1.5\n", "f.yaml:2:16: ",
+	    "\"1.5\" is a real number, and not a whole number", "",
+	    "a real number for a whole one");
+	refused("distributed_type: NO\nuse_cpu: [a]\n", "f.yaml:2:10: ",
+	    "use_cpu is a list, and not one value", "", "a list for a bool");
+	refused("distributed_type: NO\nuse_cpu: 2\n", "f.yaml:2:10: ", "\"2\"",
+	    "true or false", "2 for a bool");
+	refused("distributed_type: NO\nfsdp_config: [a]\n", "f.yaml:2:14: ",
+	    "fsdp_config is a list", "below it", "a list for a section");
+	refused("distributed_type: NO\ncommands:\n- a\n- {b: c}\n",
+	    "f.yaml:4:3: ", "commands", "", "a mapping in a list of texts");
+	refused("distributed_type: NO\nmain_process_ip: me@host\n",
+	    "f.yaml:2:18: ", "\"me@host\" has a user name", "ssh/config",
+	    "an address with a user");
+	refused("distributed_type: fsdp\n", "f.yaml:1:19: ", "\"fsdp\"",
+	    "FSDP", "a word in lower case");
+	refused("num_processes: 1\n", "f.yaml: ",
+	    "distributed_type is missing", "add", "no distributed_type");
+	refused("distributed_type: null\n", "f.yaml: ",
+	    "distributed_type is missing", "add", "it is null");
+	refused("", "f.yaml:1:1: ", "empty", "accel config", "an empty file");
+	refused("# no\n", "f.yaml:1:1: ", "empty", "accel config",
+	    "nothing but a comment");
+	refused("- a\n", "f.yaml:1:1: ", "a list", "accel.yaml",
+	    "a list at the top");
+	refused("distributed_type: NO\n\xc3\xa9: x: y\n", "f.yaml:2:5: ",
+	    "mapping values are not allowed", "colons",
+	    "no YAML; columns count characters");
+	refused("distributed_type: NO\nnum_processes:\t4\n", "f.yaml:2:15: ",
+	    "a tab", "spaces", "a tab between words");
+	refused("distributed_type: NO\ngpu_ids: '\xff'\n", "f.yaml:2:11: ",
+	    "0xff", "UTF-8", "bytes that are no UTF-8");
+	refused("distributed_type: NO\ngpu_ids: \"\\0\"\n", "f.yaml:2:10: ",
+	    "zero byte", "quotes", "a zero byte in a text");
+	refused("\xff\xfe" "d", "f.yaml:1:1: ", "UTF-16", "UTF-8", "UTF-16");
+	refused("distributed_type: NO\n---\na: b\n", "f.yaml:2:1: ",
+	    "another document", "one configuration", "two documents");
+	refused("distributed_type: NO\nx: &a\n  y: *a\n", "f.yaml:3:6: ",
+	    "*a stands in what it stands for", "write", "a cyclic alias");
+	refused("distributed_type: NO\nx: *a\n", "f.yaml:2:4: ",
+	    "no anchor &a", "&a", "an alias without its anchor");
+	refused("a: &a 1\nb: &a 2\n", "f.yaml:2:4: ", "&a stands on line 1",
+	    "another name", "an anchor that is there twice");
+	refused("distributed_type: !!python/name:os.system x\n",
+	    "f.yaml:1:19: ", "the tag tag:yaml.org,2002:python/name:os.system",
+	    "remove", "a tag that Python would call");
+	refused("[a]: b\n", "f.yaml:1:1: ", "a key is a list", "key: value",
+	    "a list as a key");
+	refused("<<: 3\ndistributed_type: NO\n", "f.yaml:1:5: ",
+	    "<< needs a mapping", "&name", "a merge key with a number");
+	refused("distributed_type: NO\ngpu_ids: =\n", "f.yaml:2:10: ",
+	    "= is no value", "quotes", "a word for keys alone");
+	refused("distributed_type: NO\ngpu_ids: 2001-02-29\n", "f.yaml:2:10: ",
+	    "2001-02-29 is no value", "quotes", "a day that never was");
+	refused("distributed_type: NO\nec2_instance_type: ml.p4\n",
+	    "f.yaml:2:1: ", "ec2_instance_type is no key with "
+	    "compute_environment LOCAL_MACHINE", "compute_environment",
+	    "a key of SageMaker's in a file of ours");
+}
+
+/* A small file must not become a large tree. */
+static void
+bombs(void)
+{
+	struct buf	text = BUF_INIT;
+
+	buf_adds(&text, "distributed_type: NO\na0: &a0 [x, x]\n");
+	for (int i = 1; i < 30; i++)
+		buf_addf(&text, "a%d: &a%d [*a%d, *a%d]\n", i, i, i - 1, i - 1);
+	ok(parse(buf_text(&text)) == -1 && strstr(err.text, "100000 values"),
+	    "aliases that double thirty times");
+	buf_clear(&text);
+	buf_adds(&text, "distributed_type: NO\na0: &a0 {x: 1}\n");
+	for (int i = 1; i < 30; i++)
+		buf_addf(&text, "a%d: &a%d\n  <<: [*a%d, *a%d]\n", i, i, i - 1,
+		    i - 1);
+	ok(parse(buf_text(&text)) == -1 && strstr(err.text, "100000 values"),
+	    "and merge keys that do");
+	buf_clear(&text);
+	for (int i = 0; i < 70000; i++)
+		buf_adds(&text, "[");
+	ok(parse(buf_text(&text)) == -1 && strstr(err.text, "levels"),
+	    "brackets without end");
+	buf_clear(&text);
+	buf_adds(&text, "a0: &a0 [x]\n");
+	for (int i = 1; i < 200; i++)
+		buf_addf(&text, "a%d: &a%d [*a%d]\n", i, i, i - 1);
+	ok(parse(buf_text(&text)) == -1 && strstr(err.text, "levels"),
+	    "levels by aliases");
+	buf_clear(&text);
+}
+
+static bool
+warned(size_t i, const char *part)
+{
+	return i < c.warnings.count && strstr(c.warnings.item[i], part);
+}
+
+static void
+warnings(void)
+{
+	static const char	newer[] = "distributed_type: FSDP\n"
+	    "num_procesess: 3\nnewer:\n  a: [1, x]\nfsdp_config:\n"
+	    "  <<: {fsdp_version: 1}\n  fsdp_version: 2\n";
+
+	ok(!parse("distributed_type: FSDP\nfsdp_config:\n"
+	    "  fsdp_ofload_params: true\nnum_processes: 2\nnum_processes: 4\n"),
+	    "what is odd is read");
+	ok(c.warnings.count == 2 && warned(0, "f.yaml:3:3: unknown key "
+	    "fsdp_ofload_params in fsdp_config") &&
+	    warned(0, "did you mean fsdp_offload_params?"),
+	    "an unknown key in a section is a warning");
+	ok(c.main.num_processes == 4 && warned(1, "f.yaml:5:1: num_processes "
+	    "stands on line 4 already"), "of two keys the last counts, told");
+	ok(!parse("distributed_type: FSDP\nmain_process_ip: 010\n") &&
+	    !strcmp(c.main.main_process_ip, "010") &&
+	    warned(0, "write '010'"), "a text that Accelerate takes otherwise");
+	ok(!parse("distributed_type: FSDP\nmain_process_ip: 10.1\n"
+	    "gpu_ids: 0\n") && !c.warnings.count, "none where it does not");
+	ok(!parse("base: &b\n  fsdp_version: 2\n") == 0, "base is unknown");
+	config_clear(&c);
+	config_init(&c);
+	c.keep_unknown = true;
+	ok(!config_parse(&c, newer, strlen(newer), "f.yaml", &err) &&
+	    c.fsdp.version == 2 && c.warnings.count == 2 &&
+	    warned(0, "f.yaml:2:1: unknown key num_procesess is kept; did you "
+	    "mean num_processes?"), "keep_unknown keeps them, and says so");
 }
 
 static void
@@ -71,6 +216,23 @@ values(void)
 	    c.line[FIELD_fsdp_version] == 4 && c.in_file[FIELD_fsdp_version] &&
 	    !c.line[FIELD_main_num_processes] && !c.path,
 	    "each field knows its line; a text has no path");
+	ok(!parse("base: &b {fsdp_version: 2, fsdp_offload_params: true}\n"
+	    "distributed_type: FSDP\n") == 0, "a key for anchors is unknown");
+	ok(!parse("distributed_type: FSDP\nfsdp_config:\n  <<:\n"
+	    "  - {fsdp_version: 2, fsdp_min_num_params: 5}\n"
+	    "  - {fsdp_version: 1, fsdp_offload_params: true}\n"
+	    "  fsdp_min_num_params: 7\n") && c.fsdp.version == 2 &&
+	    c.fsdp.min_num_params == 7 && c.fsdp.offload_params,
+	    "merge keys: the first mapping, and what stands beside, win");
+	ok(!parse("distributed_type: &d FSDP\nnum_processes: !!int '0b101'\n"
+	    "main_process_ip: !!str 5\nrdzv_backend: *d\n") &&
+	    c.main.num_processes == 5 &&
+	    !strcmp(c.main.rdzv_backend, "FSDP"), "tags and aliases");
+	ok(!parse("distributed_type: NO\ndynamo_backend: NO\n") &&
+	    c.dynamo.backend == dynamo_NO, "an unquoted NO for dynamo_backend");
+	ok(!parse("distributed_type: NO\nuse_cpu: 1\ndowncast_bf16: 'no'\n"
+	    "fsdp_config: null\nmegatron_lm_config: ~\ndynamo_config:\n") &&
+	    c.main.use_cpu, "1, 'no', null sections");
 	ok(!parse("distributed_type: NO\nfp16: true\n") &&
 	    c.main.mixed_precision == precision_fp16, "old fp16");
 	ok(!parse("distributed_type: NO\ndynamo_backend: INDUCTOR\n") &&
@@ -143,6 +305,8 @@ main(void)
 {
 	config_init(&c);
 	errors();
+	bombs();
+	warnings();
 	values();
 	trips();
 	flags();
