@@ -26,7 +26,7 @@ static const char script[] =
     "tell('version', platform.python_version())\n"
     "for name in ('accelerate', 'torch', 'numpy', 'transformers', 'safetensors',\n"
     "        'huggingface_hub', 'datasets', 'peft', 'deepspeed', 'megatron-core',\n"
-    "        'transformer_engine', 'torchao', 'bitsandbytes', 'flash_attn',\n"
+    "        'transformer_engine', 'msamp', 'torchao', 'bitsandbytes', 'flash_attn',\n"
     "        'xformers', 'triton', 'mpi4py', 'sagemaker', 'nvidia-nccl-cu13',\n"
     "        'nvidia-nccl-cu12', 'nvidia-nccl-cu11'):\n"
     "    try: tell(name, metadata.version(name))\n"

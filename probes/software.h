@@ -10,6 +10,7 @@
 #define PROBES_SOFTWARE_H
 
 struct err;
+struct site;
 struct strv;
 
 /* kernel, libc, memory (bytes of the machine), available, swap, shm, cpu,
@@ -30,4 +31,7 @@ char *probe_which(const char *program);
  */
 int  probe_packages(struct strv *facts, const char *python, int ms,
     void (*slow)(const char *python), struct err *err);
+
+/* What the rules of a configuration want to know of these packages. */
+void software_site(const struct strv *facts, struct site *site);
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "probes/probe.h"
+#include "probes/software.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/num.h"
@@ -21,7 +22,7 @@
 struct check {
 	const char	*config_file, *hostfile, *machine, *parameters;
 	struct strv	 hosts;
-	bool		 no_probe, json;
+	bool		 no_probe, python, json;
 };
 
 static const struct option options[] = {
@@ -36,6 +37,8 @@ static const struct option options[] = {
 	    "of the model, such as 7B: does what is offloaded fit?"),
 	SWITCH(struct check, no_probe, "no_probe", 0,
 	    "check the file alone, not against this machine"),
+	SWITCH(struct check, python, "python", 0,
+	    "ask Python for its packages as well: takes longer"),
 	SWITCH(struct check, json, "json", 0, "as JSON"),
 	OPTIONS_END
 };
@@ -208,6 +211,21 @@ unreadable(const struct err *why, struct problems *out, struct err *err)
 }
 
 static int
+ask_python(struct site *site, struct err *err)
+{
+	const char	*python = getenv("ACCEL_PYTHON");
+	struct strv	 facts = STRV_INIT;
+	int		 ret;
+
+	ret = probe_packages(&facts, python && *python ? python : "python3",
+	    10000, NULL, err);
+	if (!ret)
+		software_site(&facts, site);
+	strv_clear(&facts);
+	return ret;
+}
+
+static int
 run(struct call *call, struct err *err)
 {
 	const struct check	*o = call->options;
@@ -239,6 +257,7 @@ run(struct call *call, struct err *err)
 	else if (config_read(c, file, &why) < 0)
 		ret = unreadable(&why, &all, err);
 	else if (!(ret = look(c, o, &hosts, &site, err)) &&
+	    !(ret = o->python ? ask_python(&site, err) : 0) &&
 	    !(ret = site_read_json(&site, c, err)))
 		ret = config_problems(c, &site, &all, err);
 	if (!ret && o->json)

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/quick.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/file.h"
 #include "runtime/cli/cli.h"
+#include "runtime/config/environ.h"
 #include "runtime/config/export.h"
 #include "runtime/config/rules.h"
 #include "runtime/launch/hosts.h"
@@ -96,6 +98,19 @@ check(const struct config *c, const struct hosts *hosts, struct err *err)
 	return fatal ? 1 : 0;
 }
 
+/* What this machine is counts for a run that is here. */
+static int
+settle(const struct order *o, struct config *c, struct quick *quick,
+    struct export *x, struct err *err)
+{
+	if (o->slurm || o->deepspeed || o->hosts || c->main.num_machines > 1)
+		return 0;
+	if (quick_probe(quick, "", err) < 0)
+		return -1;
+	x->facts = &quick->facts;
+	return config_settle(c, x->facts, 0, err);
+}
+
 static int
 make(const struct order *o, const struct export *x, struct buf *out,
     struct err *err)
@@ -117,6 +132,7 @@ run(struct call *call, struct err *err)
 	struct export		 x = { .config = call->config,
 	    .python = python && *python ? python : "python3" };
 	struct hosts		 hosts = HOSTS_INIT;
+	struct quick		 quick = QUICK_INIT;
 	struct buf		 out = BUF_INIT;
 	char			**script;
 	int			 ret = -1;
@@ -136,7 +152,8 @@ run(struct call *call, struct err *err)
 	if ((file || call->config->origin[FIELD_main_use_cpu] != ORIGIN_FLAG) &&
 	    cli_config_load(call->config, file, true, err) < 0)
 		goto out;
-	if ((ret = check(call->config, &hosts, err)) != 0)
+	if ((ret = settle(o, call->config, &quick, &x, err)) != 0 ||
+	    (ret = check(call->config, &hosts, err)) != 0)
 		goto out;
 	x.from = call->config->path ? call->config->path : "flags alone";
 	x.argv = script;
@@ -149,6 +166,7 @@ run(struct call *call, struct err *err)
 	else if (!ret)
 		fputs(buf_text(&out), stdout);
 out:
+	quick_clear(&quick);
 	buf_clear(&out);
 	hosts_clear(&hosts);
 	return ret;

@@ -60,11 +60,21 @@ head(const struct export *x, struct buf *out, const char *shell,
 	buf_adds(out, "\n");
 }
 
+/* One of the names, which ends with NULL. */
+static bool
+among(const char *name, size_t n, const char *const *names)
+{
+	for (; names && *names; names++)
+		if (strlen(*names) == n && !memcmp(*names, name, n))
+			return true;
+	return false;
+}
+
 /* The job-wide environment, without what is each launcher's own: a variable a
  * line, between "before" and "after". */
 static int
 environment(const struct export *x, struct buf *out, const char *before,
-    const char *after, const char *without, struct err *err)
+    const char *after, const char *const *without, struct err *err)
 {
 	struct strv	env = STRV_INIT;
 
@@ -76,8 +86,8 @@ environment(const struct export *x, struct buf *out, const char *before,
 		const char	*item = env.item[i];
 		size_t		 name = strcspn(item, "=");
 
-		if (!strncmp(item, "MASTER_", 7) || (without &&
-		    strlen(without) == name && !strncmp(item, without, name)))
+		if (!strncmp(item, "MASTER_", 7) ||
+		    among(item, name, without))
 			continue;
 		buf_addf(out, "%s%.*s=", before, (int)name, item);
 		buf_add_word(out, item + name + 1);
@@ -268,7 +278,10 @@ int
 export_slurm(const struct export *x, struct buf *out, struct err *err)
 {
 	const struct config	*c = x->config;
-	long			 ranks;
+	/* Slurm says itself which devices there are, and how many cores. */
+	const char *const	 own[] = { "OMP_NUM_THREADS",
+	    env_mask(env_device(c, ENV_NONE)), NULL };
+	long			 ranks, threads = config_threads(c, x->facts);
 
 	if (takes_ranks(c, "Slurm's srun", err) < 0 ||
 	    counted(c, &ranks, err) < 0)
@@ -281,17 +294,15 @@ export_slurm(const struct export *x, struct buf *out, struct err *err)
 	    "#SBATCH --ntasks-per-node=%ld\n"
 	    "#SBATCH --cpus-per-task=%ld\n",
 	    x->argv && *x->argv ? "" : " SCRIPT ARGUMENTS",
-	    c->main.num_machines, ranks, config_threads(c, x->facts));
+	    c->main.num_machines, ranks, threads);
 	/* Every rank sees all of its node's, and takes that of LOCAL_RANK. */
 	if (gpus(c))
 		buf_addf(out, "#SBATCH --gpus-per-node=%ld\n", ranks);
 	buf_adds(out, "set -euo pipefail\n\n");
-	/* Slurm says itself which GPUs there are. */
-	if (environment(x, out, "export ", "\n",
-	    env_mask(env_device(c, ENV_NONE)), err) < 0)
+	if (environment(x, out, "export ", "\n", own, err) < 0)
 		return -1;
-	buf_adds(out, "export SRUN_CPUS_PER_TASK=\"${SLURM_CPUS_PER_TASK:-1}\""
-	    "\n\n");
+	buf_addf(out, "export SRUN_CPUS_PER_TASK=\"${SLURM_CPUS_PER_TASK:-%ld}\""
+	    "\nexport OMP_NUM_THREADS=\"$SRUN_CPUS_PER_TASK\"\n\n", threads);
 	if (c->main.num_processes == 1) {
 		buf_adds(out, "exec srun ");
 		program(x, out, true);

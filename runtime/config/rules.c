@@ -159,6 +159,45 @@ fp8_missing(const struct config *c, const struct site *s)
 	}
 }
 
+/* A package that the configuration cannot do without, and that is not there. */
+static const char *
+missing(const struct config *c, const struct site *s)
+{
+	if (s->torch == ABSENT && !c->launch.no_python)
+		return "torch";
+	if (deepspeed(c) && s->deepspeed == ABSENT)
+		return "deepspeed";
+	if (c->main.distributed_type == dist_MEGATRON_LM &&
+	    !c->main.use_cpu && s->megatron == ABSENT)
+		return "megatron-core";
+	if (s->transformers == ABSENT && ((deepspeed(c) &&
+	    c->deepspeed.zero3_init_flag) || c->parallelism.tp_size > 1))
+		return "transformers";
+	return NULL;
+}
+
+static bool
+older(long have, long need)
+{
+	return have > 0 && have < need;
+}
+
+/* For three %ld. */
+#define RELEASE_WORDS(v)	(v) / 1000000, (v) / 1000 % 1000, (v) % 1000
+
+static bool
+megatron(const struct config *c)
+{
+	return c->main.distributed_type == dist_MEGATRON_LM &&
+	    !c->main.use_cpu;
+}
+
+static long
+or_one(long n)
+{
+	return n > 0 ? n : 1;
+}
+
 static bool
 address_is_bare(const char *text)
 {
@@ -360,6 +399,8 @@ section_counts(const struct config *c, const char *group)
 		return fsdp(c);
 	if (!strcmp(group, "deepspeed_config"))
 		return deepspeed(c);
+	if (!strcmp(group, "megatron_lm_config"))
+		return megatron(c);
 	return !strcmp(group, "dynamo_config") || (!strcmp(group,
 	    "fp8_config") && c->main.mixed_precision == precision_fp8);
 }

@@ -30,7 +30,10 @@ struct deepspeed_json {
 	long	train_batch, micro_batch, accumulation;
 };
 
-enum known { UNKNOWN, ABSENT, PRESENT };
+/* A package of Python: 0 where nobody looked. */
+#define ABSENT			(-1L)
+#define RELEASE(major, minor, patch)	\
+	((major) * 1000000L + (minor) * 1000L + (patch))
 
 struct site {
 	long		hosts;		/* machines that were named; or 0 */
@@ -41,7 +44,8 @@ struct site {
 	double		gpu_memory;	/* bytes of the smallest GPU; or 0 */
 	double		memory;		/* bytes of a machine; or 0 */
 	double		parameters;	/* of the model; or 0 */
-	enum known	transformer_engine, msamp, torchao, deepspeed;
+	long		torch, transformers, deepspeed, megatron;
+	long		transformer_engine, msamp, torchao;
 	struct deepspeed_json	json;
 	bool		json_missing;	/* no such file here */
 	struct err	json_fault;	/* what is wrong in the JSON; or "" */

@@ -82,6 +82,21 @@ has "and the weaker of two decides" "$("$accel" config check --machine old.xml \
 has "offload has to fit" "$("$accel" config check --no-probe --machine \
     "$machine" --parameters 70B gpu.yaml)" "offload needs 1120 GB of host memory"
 
+# Packages, by what Python says: here, one that says what it is told.
+cat >python <<-'X'
+	#!/bin/sh
+	printf 'executable=/x\nversion=3.11.0\ntorch=2.5.1+cu124\n'
+X
+chmod +x python
+out=$(ACCEL_PYTHON=$work/python "$accel" config check --no-probe --python \
+    --fsdp_version 2 gpu.yaml)
+is "an old package is an error" $? 1
+has "with its version" "$out" \
+	"FSDP version 2 needs torch 2.6.0, and 2.5.1 is installed [torch_old]"
+has "and so is one that is not there" "$(ACCEL_PYTHON=$work/python "$accel" \
+    config check --no-probe --python --use_deepspeed gpu.yaml)" \
+	"the run needs deepspeed, and it is not installed"
+
 # DeepSpeed's own file.
 cat >ds.json <<-'END'
 	{ "zero_optimization": { "stage": 2 }, "train_batch_size": 32,

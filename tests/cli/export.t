@@ -6,7 +6,9 @@
 accel=$top_builddir/accel
 HF_HOME=$work/hf
 export HF_HOME
-unset XDG_CACHE_HOME OMP_NUM_THREADS ACCEL_PYTHON
+OMP_NUM_THREADS=3
+export OMP_NUM_THREADS
+unset XDG_CACHE_HOME ACCEL_PYTHON
 cd "$work" || exit 1
 
 cat >f.yaml <<-'END'

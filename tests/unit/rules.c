@@ -25,6 +25,9 @@
 #define MESH(n)	FSDP(n) "  fsdp_version: 2\nparallelism_config:\n"
 #define DS(n)	"distributed_type: DEEPSPEED\nnum_processes: " #n "\n" \
 		"deepspeed_config:\n"
+#define MEGATRON(n)	"distributed_type: MEGATRON_LM\n" \
+		"num_processes: " #n "\nmegatron_lm_config:\n" \
+		"  megatron_lm_context_parallel_size: 1\n"
 #define CLOUD	"compute_environment: AMAZON_SAGEMAKER\n" \
 		"ec2_instance_type: t\niam_role_name: r\n"
 #define TWO	"num_machines: 2\n"
@@ -105,9 +108,9 @@ static const struct {
 	      "mixed_precision: bf16\n" } },
 	{ "fp8_package",
 	    { GPU(2) "mixed_precision: fp8\nfp8_config:\n  backend: AO\n",
-	      { .torchao = ABSENT, .transformer_engine = PRESENT } },
+	      { .torchao = ABSENT, .transformer_engine = RELEASE(2, 0, 0) } },
 	    { GPU(2) "mixed_precision: fp8\nfp8_config:\n  backend: AO\n",
-	      { .torchao = PRESENT, .transformer_engine = ABSENT } } },
+	      { .torchao = RELEASE(0, 9, 0), .transformer_engine = ABSENT } } },
 	{ "msamp_fsdp",
 	    { FSDP1 "mixed_precision: fp8\nfp8_config:\n  backend: MSAMP\n" },
 	    { FSDP1 "mixed_precision: fp8\nfp8_config:\n  backend: AO\n" } },
@@ -270,9 +273,42 @@ static const struct {
 	    { DS(2) "  gradient_accumulation_steps: auto\n" } },
 	{ "clipping_number", { DS(2) "  gradient_clipping: some\n" },
 	    { DS(2) "  gradient_clipping: 0.5\n" } },
-	{ "deepspeed_package",
+	{ "megatron_world", { MEGATRON(6) "  megatron_lm_tp_degree: 4\n" },
+	    { MEGATRON(8) "  megatron_lm_tp_degree: 4\n" } },
+	{ "megatron_experts",
+	    { MEGATRON(4) "  megatron_lm_expert_model_parallel_size: 3\n" },
+	    { MEGATRON(6) "  megatron_lm_expert_model_parallel_size: 3\n" } },
+	{ "megatron_context",
+	    { "distributed_type: MEGATRON_LM\nnum_processes: 2\n" },
+	    { MEGATRON(2) } },
+	{ "megatron_idle",
+	    { MEGATRON(4) "  megatron_lm_pp_degree: 4\n"
+	      "  megatron_lm_num_micro_batches: 3\n" },
+	    { MEGATRON(4) "  megatron_lm_pp_degree: 4\n"
+	      "  megatron_lm_num_micro_batches: 4\n" } },
+	{ "megatron_tp_machine",
+	    { MEGATRON(4) "  megatron_lm_tp_degree: 4\n" TWO },
+	    { MEGATRON(4) "  megatron_lm_tp_degree: 2\n" TWO } },
+	{ "package_missing",
 	    { DS(2) "  zero_stage: 2\n", { .deepspeed = ABSENT } },
-	    { DS(2) "  zero_stage: 2\n", { .deepspeed = PRESENT } } },
+	    { DS(2) "  zero_stage: 2\n", { .transformers = ABSENT } } },
+	{ "torch_old", { FSDP2, { .torch = RELEASE(2, 5, 1) } },
+	    { FSDP2, { .torch = RELEASE(2, 6, 0) } } },
+	{ "transformers_old",
+	    { GPU(2) "parallelism_config:\n  parallelism_config_tp_size: 2\n",
+	      { .transformers = RELEASE(4, 51, 9) } },
+	    { GPU(2) "parallelism_config:\n  parallelism_config_tp_size: 2\n",
+	      { .transformers = RELEASE(5, 0, 0) } } },
+	{ "deepspeed_old",
+	    { DS(2) "  zero_stage: 2\n" SP(2),
+	      { .deepspeed = RELEASE(0, 18, 1) } },
+	    { DS(2) "  zero_stage: 2\n" SP(2),
+	      { .deepspeed = RELEASE(0, 18, 2) } } },
+	{ "nossh_old",
+	    { DS(2) "  deepspeed_multinode_launcher: nossh\n" TWO,
+	      { .deepspeed = RELEASE(0, 14, 4) } },
+	    { DS(2) "  deepspeed_multinode_launcher: nossh\n" TWO,
+	      { .deepspeed = RELEASE(0, 14, 5) } } },
 	{ "deepspeed_hosts", { DS(2) "  zero_stage: 2\n" TWO },
 	    { DS(2) "  deepspeed_multinode_launcher: standard\n" TWO } },
 	{ "deepspeed_filters",
