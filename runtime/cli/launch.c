@@ -143,9 +143,10 @@ read_file(struct order *o, struct err *err)
 static int
 settle(struct order *o, struct err *err)
 {
-	long	ranks = 0;
+	const char	*root = getenv("ACCEL_DEVICES");
+	long		 ranks = 0;
 
-	if (quick_probe(&o->quick, "", err) < 0)
+	if (quick_probe(&o->quick, root ? root : "", err) < 0)
 		return -1;
 	for (size_t i = 0; i < o->hosts.count; i++)
 		ranks += o->hosts.host[i].slots ? o->hosts.host[i].slots : 1;
@@ -383,7 +384,8 @@ const struct command command_launch = {
 	"launch", "start a program's ranks, here and on other hosts",
 	.run = run, .words = "SCRIPT [ARGUMENTS]", .most = -1,
 	.about = "Starts every rank of SCRIPT from this one command.",
-	.page = "accel(1)", .options = options, .size = sizeof(struct flags),
+	.page = "accel-launch(1)", .options = options,
+	.size = sizeof(struct flags),
 	.takes = TAKES_FILE,
 	.flags = COMMAND_FIELDS | COMMAND_ALL_FIELDS | COMMAND_SCRIPT,
 };

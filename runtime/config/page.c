@@ -170,6 +170,7 @@ page_flag(const struct field *f, struct buf *out)
 	if (f->no)
 		buf_addf(out, " | Fl -%s", f->no);
 	buf_adds(out, "\n");
+	prose(out, f->ask);
 	prose(out, f->help);
 	if (f->choice) {
 		buf_adds(out, "One of");
@@ -182,9 +183,11 @@ page_flag(const struct field *f, struct buf *out)
 		buf_adds(out, "It may be given again.\n");
 	if (f->alias && !*f->group)
 		buf_addf(out, "Also\n.Fl -%s .\n", f->alias);
-	if (*f->group)
+	if (*f->group && f->flag)
 		buf_addf(out, "In a file, it is\n.Ic %s\nin\n.Ic %s .\n",
 		    f->key, f->group);
+	else if (*f->group)
+		buf_addf(out, "In a file, it is in\n.Ic %s .\n", f->group);
 	if (f->flags & FIELD_FLAGONLY)
 		buf_adds(out, "A file cannot say it.\n");
 }

@@ -230,7 +230,7 @@ export ACCEL_DEVICES
 d=$work/hf/accelerate/default_config.yaml
 out=$("$accel" config default)
 is "default says what it wrote" "$out" "written: $d"
-has "without devices: the CPU" "$(cat "$d")" "use_cpu: true"
+has "9: in YAML, and without devices for the CPU" "$(cat "$d")" "use_cpu: true"
 cp "$d" "$work/before"
 touch "$work/dev/dev/nvidia0" "$work/dev/dev/nvidia1" "$work/dev/dev/nvidiactl"
 out=$("$accel" config default 2>&1)
@@ -263,7 +263,7 @@ has "update shows what it would do" \
 +# half
 +mixed_precision: fp16"
 has "and does not" "$(cat "$work/old")" "fp16: true"
-ok "an old file" "$accel" config update --config_file "$work/old"
+ok "21: an old file is updated" "$accel" config update --config_file "$work/old"
 has "gets today's words" "$(cat "$work/old")" "mixed_precision: fp16"
 is "and loses the old ones" "$(grep ^fp16 "$work/old")" ""
 is "and keeps its comments" "$(grep -c '#' "$work/old")" 2

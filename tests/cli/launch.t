@@ -41,7 +41,7 @@ EOF
 chmod +x ranks.sh fail.sh
 
 out=$(timeout 30 $accel launch --cpu --num_processes 2 --no_python ./ranks.sh | sort)
-is "two CPU ranks asked for are two ranks started" "$out" \
+is "2: two CPU ranks asked for are two ranks started" "$out" \
     "localhost:0 0/2 local 0/2 cpu=True
 localhost:1 1/2 local 1/2 cpu=True"
 out=$(timeout 30 $accel launch --cpu --no_python ./ranks.sh)
@@ -63,7 +63,7 @@ is "200 random arguments, the environment and the folder arrive byte by byte" $?
 
 timeout 30 $accel launch --grace 0.2 --cpu --num_processes 3 --no_python \
     ./fail.sh 3 >out 2>err
-is "the first failing rank's exit code is the launcher's" $? 3
+is "13: the first failing rank's exit code is the launcher's" $? 3
 has "rank, host and exit code are named" "$(cat err)" \
     "accel: rank 1 failed on localhost (local rank 1, pid "
 has "with its last lines" "$(cat err)" "    the disk is full"
@@ -145,7 +145,7 @@ is "with its reader gone the run ends" "${out%[01] y}? y $(cat code)" \
 	"localhost:? y 141"
 out=$(TORCHELASTIC_USE_AGENT_STORE=True $accel launch --cpu --num_processes 2 \
 	--no_python /usr/bin/env | grep -c AGENT_STORE)
-is "a torchrun around us leaves no store to wait for" "$out" 0
+is "10: a torchrun around us leaves no store to wait for" "$out" 0
 printf "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_processes: 1\n" >no.yaml
 out=$($accel launch --config_file no.yaml --cpu --num_processes 2 --no_python \
 	./ranks.sh | sort | head -1)
@@ -196,6 +196,43 @@ is "--print succeeds" $? 0
 has "--print shows each rank's environment" "$out" "  RANK=1"
 has "--print shows its command" "$out" "  ./fail.sh 3"
 
+
+# What differs from Accelerate; the numbers are accel-launch(1)'s.
+ACCEL_DEVICES=$work/no-devices
+export ACCEL_DEVICES
+$accel launch --multi_gpu --num_processes 2 --no_python true >out 2>err
+is "11: ranks that want accelerators start where there are none" $? 0
+has "11: and are warned of" "$(cat err)" "no accelerator is found here"
+$accel launch --num_processes 2 --no_python ./ranks.sh >out 2>err
+has "11: several ranks of no type are CPU ranks there" "$(cat out)" "cpu=True"
+is "11: of which nothing is to be said" "$(cat err)" ""
+mkdir -p devices/dev
+for n in 0 1 2; do : >devices/dev/nvidia$n; done
+out=$(ACCEL_DEVICES=$work/devices $accel launch --print --no_python true)
+has "without a word, there is a rank for each GPU" "$out" "WORLD_SIZE=3"
+out=$(CUDA_VISIBLE_DEVICES=1,2 ACCEL_DEVICES=$work/devices \
+	$accel launch --print --no_python true)
+has "that may be seen" "$out" "WORLD_SIZE=2"
+mkdir ds
+(cd ds && PYTHONPATH=/before http_proxy=http://p:1 \
+	"$accel" launch --use_deepspeed --num_processes 2 --no_python env >out 2>err)
+is "25: DeepSpeed's ranks are started here" \
+	"$(grep -c 'ACCELERATE_USE_DEEPSPEED=true' ds/out)" 2
+is "25: without a .deepspeed_env" "$(ls -A ds)" "err
+out"
+has "its ranks find the working folder" "$(cat ds/out)" \
+	"PYTHONPATH=/before:$work/ds"
+has "20: a variable in small letters is passed on" "$(cat ds/out)" \
+	"http_proxy=http://p:1"
+is "20: and not once more in capitals" "$(grep -c HTTP_PROXY ds/out)" 0
+out=$($accel launch --cpu --print --aws_access_key_id AKIA1 \
+	--aws_secret_access_key=wJalr --no_python true)
+is "a secret is not printed" "$(echo "$out" | grep -c 'AKIA1\|wJalr')" 0
+out=$($accel launch --config-file=no.yaml --env A_B=1 --env=C=2 --cpu \
+	--no_python env 2>&1)
+has "the launcher's own flags have both spellings" "$out" "A_B=1"
+has "and both forms" "$out" "C=2"
+
 refused() { # SENTENCE EXIT-CODE FLAGS...
 	want=$1 code=$2
 	shift 2
@@ -209,6 +246,8 @@ printf 'num_process: 2\ndistributed_type: MULTI_CPU\n' >typo.yaml
 printf 'num_processes: many\ndistributed_type: MULTI_CPU\n' >type.yaml
 refused "missing.py: No such file" 1 missing.py
 refused "no script was given" 2
+refused "distributed_type: MULTI_XPU" 2 --use-xpu ran.py
+refused "neither true nor false" 2 --fsdp_offload_params perhaps ran.py
 refused "did you mean --num_processes" 2 --num_proceses 2 ran.py
 refused "69420" 2 --main_process_port 69420 ran.py
 refused "missing.yaml: No such file" 1 --config_file missing.yaml ran.py

@@ -214,6 +214,30 @@ test_cloud(void)
 			ok(0, "no secret");
 }
 
+/* Sections of another distributed_type, and keys that nobody knows. */
+static void
+test_sections(void)
+{
+	int	strange = 0;
+
+	make(GPUS "fsdp_config:\n  fsdp_version: 2\nmegatron_lm_config:\n"
+	    "  megatron_lm_tp_degree: 2\ndeepspeed_config:\n  zero_stage: 3\n"
+	    "fp8_config:\n  a_newer_key: 1\n", "--zero_stage 2", NULL);
+	for (size_t i = 0; i < env.count; i++)
+		strange += !strncmp(env.item[i], "FSDP_", 5) ||
+		    !strncmp(env.item[i], "MEGATRON_", 9) ||
+		    strstr(env.item[i], "DEEPSPEED") != NULL;
+	ok(env.count && !strange, "14: other sections stay out of it");
+	ok(c.warnings.count == 1 && strstr(c.warnings.item[0], "a_newer_key"),
+	    "14: a key of a section that nobody knows is named");
+	make(LOCAL "distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n"
+	    "  fsdp_offload_params: 'YES'\n", "--use_parallelism_config=1",
+	    NULL);
+	HAS("ACCELERATE_USE_FSDP", "true", "12: a word is true");
+	HAS("ACCELERATE_USE_PARALLELISM_CONFIG", "true", "12: for a flag of 1");
+	HAS("FSDP_OFFLOAD_PARAMS", "true", "12: and a YES of the file");
+}
+
 static void
 test_tpu(void)
 {
@@ -406,6 +430,7 @@ main(void)
 	test_mesh();
 	test_megatron();
 	test_cloud();
+	test_sections();
 	test_tpu();
 	test_mask();
 	test_nccl();

@@ -186,7 +186,8 @@ test_list(void)
 	if (f)
 		fclose(f);
 	ok(seen == 124, "Accelerate's 124 flags are there (%d)", seen);
-	ok(!wrong, "each is taken, in both spellings and forms");
+	ok(!wrong, "16: each is taken, in both spellings and "
+	    "forms, and its words are what they say");
 }
 
 static void

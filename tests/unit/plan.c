@@ -82,7 +82,8 @@ test_rank(void)
 
 	strv_setenv(&env, "RANK", "spoilt");
 	strv_setenv(&env, "MINE", "a=b\nc");
-	ok(make(&plan, "a:2,b:1", "null") == 0, "a plan over two hosts");
+	ok(make(&plan, "a:2,b:1", "null") == 0,
+	    "19: a plan over two hosts, without a machine_rank");
 	r = &plan.rank[2];
 	is(strv_getenv(&r->env, "MINE"), "a=b\nc", "a user's variable, byte by byte");
 	is(strv_getenv(&r->env, "RANK"), "spoilt", "--env has the last word");
