@@ -8,6 +8,7 @@
 
 #include "tui/form.h"
 #include "tui/screen.h"
+#include "runtime/config/words.h"
 #include "runtime/base/banned.h"
 
 enum { FOOT = 6 };		/* line, three of help, line, keys */
@@ -329,14 +330,14 @@ draw_foot(const struct screen *s, int y, int w)
 		buf_addf(&line, "%s", fields[id].ask);
 		if (!(fields[id].flags & FIELD_NOFLAG))
 			buf_addf(&line, "   --%s",
-			    form_flag((enum field_id)id));
+			    field_flag((enum field_id)id));
 		attrset(A_BOLD);
 		put(y, 1, w - 2, buf_text(&line));
 		attrset(A_NORMAL);
 		put(y + 1, 1, w - 2, fields[id].help);
 		buf_clear(&line);
 		buf_addf(&line, "From: %s.", form_origin(f, (enum field_id)id));
-		form_needs((enum field_id)id, &needs);
+		field_needs((enum field_id)id, &needs);
 		if (needs.len)
 			buf_addf(&line, "  Needs: %s.", buf_text(&needs));
 		buf_clear(&needs);

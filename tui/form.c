@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tui/form.h"
+#include "runtime/config/words.h"
 #include "runtime/base/banned.h"
 
 enum { DEPTH = 200 };		/* changes that can be taken back */
@@ -363,44 +364,6 @@ form_origin(const struct form *f, enum field_id id)
 	return names[form_now(f)->origin[id]];
 }
 
-const char *
-form_flag(enum field_id id)
-{
-	return fields[id].flag ? fields[id].flag : fields[id].key;
-}
-
-/* The condition is C, as it stands in fields.def; this reads it aloud. */
-int
-form_needs(enum field_id id, struct buf *out)
-{
-	static const struct { const char *code, *word; } words[] = {
-		{ "==", "is" }, { "!=", "is not" }, { "&&", "and" },
-		{ "||", "or" }, { "!", "no " }, { "dist_", "" },
-		{ "precision_", "" }, { "\n", " " }, { "\t", " " },
-	};
-	const char *at = fields[id].when_text;
-
-	if (!at || !strcmp(at, "true"))
-		return 0;
-	while (*at) {
-		size_t i = 0, n = sizeof words / sizeof *words;
-
-		if (!strncmp(at, "c->", 3) && strchr(at, '.')) {
-			at = strchr(at, '.') + 1;
-			continue;
-		}
-		while (i < n && strncmp(at, words[i].code,
-		    strlen(words[i].code)))
-			i++;
-		if (i < n) {
-			buf_adds(out, words[i].word);
-			at += strlen(words[i].code);
-		} else
-			buf_add(out, at++, 1);
-	}
-	return buf_failed(out) ? -1 : 0;
-}
-
 int
 form_help(const struct form *f, enum field_id id, struct buf *out)
 {
@@ -418,10 +381,10 @@ form_help(const struct form *f, enum field_id id, struct buf *out)
 	buf_addf(out, " (%s)\nKey     %s%s%s\n", form_origin(f, id),
 	    d->group, *d->group ? ": " : "", d->key);
 	if (!(d->flags & FIELD_NOFLAG))
-		buf_addf(out, "Flag    --%s\n", form_flag(id));
+		buf_addf(out, "Flag    --%s\n", field_flag(id));
 	if (d->env)
 		buf_addf(out, "Ranks   %s\n", d->env);
-	form_needs(id, &needs);
+	field_needs(id, &needs);
 	if (needs.len)
 		buf_addf(out, "Needs   %s\n", buf_text(&needs));
 	buf_clear(&needs);

@@ -69,8 +69,5 @@ int  form_save(struct form *f, struct err *err);
 int  form_value(const struct form *f, enum field_id id, struct buf *out);
 /* All about a field: help, key, flag, needs, choices, origin. */
 int  form_help(const struct form *f, enum field_id id, struct buf *out);
-/* The condition in words: "distributed_type is FSDP"; "" where always. */
-int  form_needs(enum field_id id, struct buf *out);
-const char *form_flag(enum field_id id);	/* without "--" */
 const char *form_origin(const struct form *f, enum field_id id);
 #endif

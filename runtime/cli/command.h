@@ -25,6 +25,7 @@ enum takes {			/* what a word is, for completion */
 	TAKES_HOSTS,		/* with commas, from ssh_config(5) */
 	TAKES_KEY,		/* of a field */
 	TAKES_SETTING,		/* KEY=VALUE */
+	TAKES_TEMPLATE,		/* a template, then a file */
 	TAKES_WORDS,		/* of a list */
 	TAKES_COMMAND		/* of accel */
 };

@@ -10,6 +10,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/file.h"
 #include "runtime/cli/cli.h"
+#include "runtime/config/templates.h"
 #include "runtime/config/words.h"
 
 #include "runtime/base/banned.h"
@@ -202,6 +203,18 @@ offer_below(const struct wish *w, const struct command *c)
 }
 
 static void
+offer_templates(const struct wish *w)
+{
+	struct buf about = BUF_INIT;
+
+	for (const struct template *t = templates; t->name; t++) {
+		if (template_about(t, &about) == 0)
+			offer(w, t->name, "", buf_text(&about));
+		buf_clear(&about);
+	}
+}
+
+static void
 offer_kind(const struct wish *w, enum takes takes, const char *list,
     const char *meaning)
 {
@@ -209,6 +222,7 @@ offer_kind(const struct wish *w, enum takes takes, const char *list,
 	case TAKES_NOTHING:
 	case TAKES_TEXT:
 	case TAKES_COMMAND:	/* by its caller, who knows the words before */
+	case TAKES_TEMPLATE:
 		break;
 	case TAKES_FILE:
 	case TAKES_YAML:
@@ -354,7 +368,11 @@ complete(const struct command *root, char **words, int n, struct buf *out)
 	else if (c->takes == TAKES_COMMAND) {
 		if (named)
 			offer_below(&w, named);
-	} else {
+	} else if (c->takes == TAKES_TEMPLATE && !count)
+		offer_templates(&w);
+	else if (c->takes == TAKES_TEMPLATE && count == 1)
+		offer_kind(&w, TAKES_YAML, NULL, "");
+	else {
 		if (!count)
 			offer_below(&w, c);
 		if (c->most < 0 || count < c->most)

@@ -79,7 +79,7 @@ run(struct call *call, struct err *err)
 const struct command command_config_new = {
 	"new", "copy a template to start from, or list them", .run = run,
 	.path = "config new", .words = "[TEMPLATE [FILE]]", .most = 2,
-	.takes = TAKES_FILE, .page = "accel-config(1)", .options = options,
+	.takes = TAKES_TEMPLATE, .page = "accel-config(1)", .options = options,
 	.size = sizeof(struct new),
 	.about = "Writes a commented configuration to FILE, or as the default "
 	"one, or with - to the\nstandard output.  Without words it lists the "

@@ -43,6 +43,9 @@ is "in a section" "$(fit config set fsdp.fsdp_vers)" \
 is "and their values" "$(fit config set debug=1 mixed_precision=b)" \
 	"[mixed_precision=bf16 ]"
 is "no more words than a command takes" "$(fit config explain debug m)" "[]"
+is "templates, each by its name" "$(fit config new deepspeed)" \
+	"[$("$accel" config new | cut -d' ' -f1 | grep ^deepspeed- | tr '\n' ' ')]"
+is "then a file" "$(fit config new fsdp '')" "[:file ]"
 is "shells" "$(fit completion '')" "[bash zsh fish ]"
 is "nothing for nonsense" "$(fit config show --none=)" "[]"
 "$top_builddir/accel-setup" --help | grep -o -e '--[a-z][a-z_-]*' | sort -u \
