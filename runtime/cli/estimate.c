@@ -14,6 +14,7 @@
 #include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/config.h"
+#include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 
 #include "runtime/base/banned.h"
@@ -33,11 +34,12 @@ static const struct option options[] = {
 	VALUES(struct words, dtypes, "dtypes", 0, "TYPE", TAKES_TEXT,
 	    "float32, float16, int8, int4; more may follow"),
 	VALUES(struct words, sharding, "sharding", 0, "KIND", TAKES_TEXT,
-	    "ddp, zero1, zero2, zero3, fsdp, fsdp-grad-op, hsdp, hsdp-grad-op"),
+	    "ddp zero1 zero2 zero3 fsdp fsdp-grad-op hsdp megatron ..."),
 	VALUES(struct words, precision, "precision", 0, "KIND", TAKES_TEXT,
 	    "fp32, fp16, bf16, bf16-pure, fp8"),
 	CHOICE_OF(struct words, optimizer, "optimizer", "KIND",
-	    "sgd momentum adam adam-8bit adafactor lion", "adam, as a rule"),
+	    "sgd momentum adam adam-8bit adafactor lion",
+	    "sgd momentum adam adam-8bit adafactor lion (adam)"),
 	VALUE(struct words, seq_length, "seq_length", 0, "N", TAKES_TEXT,
 	    "tokens of a sequence (1024)"),
 	VALUE(struct words, batch_size, "batch_size", 0, "N", TAKES_TEXT,
@@ -56,7 +58,7 @@ static const struct option options[] = {
 	VALUE(struct words, group, "group", 0, "N", TAKES_TEXT,
 	    "ranks that hsdp shares within"),
 	CHOICE_OF(struct words, offload, "offload", "WHAT",
-	    "none optimizer all", "to the host's memory"),
+	    "none optimizer all", "none, optimizer, all: to the host's memory"),
 	VALUE(struct words, gpu_memory, "gpu_memory", 0, "SIZE", TAKES_TEXT,
 	    "80GB, 79.5GiB; else this machine's GPUs"),
 	VALUE(struct words, params, "params", 0, "N", TAKES_TEXT,
@@ -280,6 +282,8 @@ settle(struct estimate *e, const struct words *w, bool configured)
 	}
 	for (int i = 0; i < SHARDING_COUNT; i++)
 		e->sharding[i] = true;
+	e->sharding[SHARDING_MEGATRON] = e->sharding[SHARDING_MEGATRON_DIST] =
+	    o->tp > 1 || o->pp > 1;
 	e->sharding[SHARDING_HYBRID] = e->sharding[SHARDING_HYBRID_GRAD_OP] =
 	    o->group > 1 && o->group < data && data % o->group == 0;
 }
@@ -332,6 +336,7 @@ run(struct call *call, struct err *err)
 	const struct words	*w = call->options;
 	struct config		*c = call->config;
 	struct estimate		 e = { .order = MEMORY_ORDER_INIT };
+	struct site		 site = { .hosts = 0 };
 	const char		*name;
 	bool			 configured;
 	int			 ret = -1;
@@ -341,7 +346,9 @@ run(struct call *call, struct err *err)
 	    cli_config_load(c, w->config_file, false, err) < 0)
 		return -1;
 	configured = c->origin[FIELD_main_distributed_type] != ORIGIN_DEFAULT;
-	memory_order_take(&e.order, c);
+	if (site_read_json(&site, c, err) < 0)
+		return -1;
+	memory_order_take(&e.order, c, &site);
 	if (!configured)		/* a kind by name wraps its layers */
 		e.order.whole = e.order.cpu = false;
 	if (take_flags(&e, w, call, &name, err) < 0)

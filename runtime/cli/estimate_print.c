@@ -219,7 +219,7 @@ line(const struct estimate *e, const struct memory_order *o,
 	double		 known = m->part[PART_PARAMS] + m->part[PART_GRADS] +
 	    m->part[PART_OPTIMIZER];
 
-	buf_addf(out, "%-12s %-9s", name_of(o), training_words[o->training].word);
+	buf_addf(out, "%-13s %-9s", name_of(o), training_words[o->training].word);
 	number(out, m->part[PART_PARAMS]);
 	number(out, m->part[PART_GRADS]);
 	number(out, m->part[PART_OPTIMIZER]);
@@ -295,7 +295,7 @@ int
 estimate_ranks(const struct estimate *e, struct buf *out, struct err *err)
 {
 	heading(e, out);
-	buf_addf(out, "%-12s %-9s %6s %6s %6s %6s %6s %6s %6s  %s\n",
+	buf_addf(out, "%-13s %-9s %6s %6s %6s %6s %6s %6s %6s  %s\n",
 	    "sharding", "precision", "params", "grads", "optim", "activ",
 	    "other", "total", "host", "fits");
 	if (each(e, err, out, line) < 0)

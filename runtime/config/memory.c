@@ -31,7 +31,7 @@ struct sum {			/* an estimate that is being made */
 	double				 P;	/* parameters of this rank */
 	double				 N;	/* ranks that share them */
 	double				 U;	/* the largest unit */
-	bool				 zero, fsdp;	/* whose sharding */
+	bool				 zero, fsdp, megatron; /* whose */
 	bool				 mixed;
 	double				 p, g;	/* bytes of a stored element */
 	double				 e;	/* of one to compute with */
@@ -65,6 +65,12 @@ term(struct sum *s, enum memory_part part, enum memory_place place,
 		out->total[place] += bytes;
 }
 
+static const char *
+whose(const struct sum *s)
+{
+	return s->zero ? "ZeRO" : s->megatron ? "Megatron" : "Accelerate";
+}
+
 /* Parameters, as they are kept between steps. */
 static void
 add_params(struct sum *s)
@@ -72,7 +78,7 @@ add_params(struct sum *s)
 	enum sharding		 kind = s->o->sharding;
 	enum memory_place	 place = s->o->params_on;
 	bool			 shared = s->fsdp || kind == SHARDING_ZERO3;
-	const char		*source = s->zero ? "ZeRO" : "Accelerate";
+	const char		*source = whose(s);
 
 	if (!shared) {
 		term(s, PART_PARAMS, ON_DEVICE, s->p * s->P, source,
@@ -95,7 +101,7 @@ add_grads(struct sum *s)
 	enum memory_place	 place = ON_DEVICE;
 	bool			 shared = s->fsdp || kind == SHARDING_ZERO2 ||
 	    kind == SHARDING_ZERO3;
-	const char		*source = s->zero ? "ZeRO" : "Accelerate";
+	const char		*source = whose(s);
 
 	if (s->fsdp)
 		place = s->o->params_on;
@@ -117,7 +123,8 @@ static double
 kept(const struct sum *s)
 {
 	/* PyTorch's optimizers keep arrays of the parameters' own type. */
-	double	array = s->o->training == TRAINING_PURE && !s->zero ? 2 : 4;
+	double	array = s->o->training == TRAINING_PURE && !s->zero &&
+	    !s->megatron ? 2 : 4;
 
 	switch (s->o->optimizer) {
 	case OPTIMIZER_MOMENTUM:
@@ -139,12 +146,16 @@ add_optimizer(struct sum *s)
 {
 	enum memory_place	 place = s->fsdp ? s->o->params_on :
 	    s->o->optimizer_on;
-	double			 n = kept(s), parts = s->zero || s->fsdp ?
-	    s->N : 1;
+	double			 n = kept(s), parts = s->zero || s->fsdp ||
+	    s->o->sharding == SHARDING_MEGATRON_DIST ? s->N : 1;
 
-	if (s->zero && s->p == 2)
-		term(s, PART_OPTIMIZER, place, 4 * s->P / parts, "ZeRO",
+	if ((s->zero || s->megatron) && s->p == 2)
+		term(s, PART_OPTIMIZER, place, 4 * s->P / parts, whose(s),
 		    "4 P / N (float32 copy)", "4 x %.0f / %.0f", s->P, parts);
+	if (s->megatron && s->g == 2)
+		term(s, PART_OPTIMIZER, place, 4 * s->P / parts, "Megatron",
+		    "4 P / N (float32 gradients)", "4 x %.0f / %.0f", s->P,
+		    parts);
 	term(s, PART_OPTIMIZER, place, n * s->P / parts,
 	    s->o->optimizer == OPTIMIZER_ADAFACTOR ? "guess" : s->zero &&
 	    s->o->optimizer == OPTIMIZER_ADAM ? "ZeRO" : "definition",
@@ -173,7 +184,7 @@ add_temporary(struct sum *s)
 		bucket = s->P < DEEPSPEED_BUCKET ? s->P : DEEPSPEED_BUCKET;
 		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->p * bucket,
 		    "DeepSpeed", "2 buckets", "2 x %.0f x %.0f", s->p, bucket);
-	} else {
+	} else if (!s->megatron) {
 		if (o->ranks > 1)
 			term(s, PART_TEMPORARY, ON_DEVICE, s->g * s->P,
 			    "PyTorch", "buckets: a second copy of gradients",
@@ -183,7 +194,8 @@ add_temporary(struct sum *s)
 			    o->training == TRAINING_FP8 ? "guess" : "PyTorch",
 			    "2 P (casts of weights)", "2 x %.0f", s->P);
 	}
-	if (s->zero || o->optimizer == OPTIMIZER_ADAM8 || o->cpu)
+	if (s->zero || s->megatron || o->optimizer == OPTIMIZER_ADAM8 ||
+	    o->cpu)		/* their kernels take nothing */
 		return;
 	if (s->fsdp && o->params_on != ON_DEVICE)
 		return;
@@ -316,13 +328,18 @@ memory_estimate(struct memory *out, const struct memory_order *o,
 		return -1;
 	s.zero = kind == SHARDING_ZERO1 || kind == SHARDING_ZERO2 ||
 	    kind == SHARDING_ZERO3;
-	s.fsdp = !s.zero && kind != SHARDING_NONE;
+	s.megatron = kind == SHARDING_MEGATRON ||
+	    kind == SHARDING_MEGATRON_DIST;
+	s.fsdp = !s.zero && !s.megatron && kind != SHARDING_NONE;
 	s.mixed = o->training == TRAINING_FP16 ||
 	    o->training == TRAINING_BF16 || o->training == TRAINING_FP8;
 	s.e = o->training == TRAINING_FP32 ? 4 : 2;
-	/* DeepSpeed keeps 16-bit parameters and a float32 copy of them with
-	 * the optimizer; Accelerate elsewhere keeps float32 ones. */
-	s.p = s.g = o->training == TRAINING_PURE || (s.zero && s.mixed) ? 2 : 4;
+	/* DeepSpeed and Megatron keep 16-bit parameters and a float32 copy of
+	 * them with the optimizer; Accelerate elsewhere keeps float32 ones. */
+	s.p = s.g = o->training == TRAINING_PURE || ((s.zero || s.megatron) &&
+	    s.mixed) ? 2 : 4;
+	if (s.megatron && o->training != TRAINING_FP16)
+		s.g = 4;
 	s.P = (double)s.m->params / (double)(o->tp * o->pp);
 	s.N = (double)(o->ranks / (o->tp * o->pp));
 	if (kind == SHARDING_HYBRID || kind == SHARDING_HYBRID_GRAD_OP)

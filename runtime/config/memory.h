@@ -26,6 +26,9 @@
  *			weights are kept until autocast ends)
  *   DeepSpeed		its documentation: reduce_bucket_size and
  *			allgather_bucket_size are 5e8 elements
+ *   Megatron		Megatron Core's guide, "Distributed Optimizer": 20, 18 or
+ *			16 bytes a parameter with 16-bit, mixed or float32
+ *			gradients; 4 + 16/N, 6 + 12/N, 8 + 8/N if it is shared
  *   ZeRO-Offload	arXiv 2101.06840: gradients and optimizer on the host
  *   design		two gathered units, one in use and one prefetched, and
  *			their gradients
@@ -45,6 +48,7 @@ struct buf;
 struct config;
 struct err;
 struct model;
+struct site;
 
 /* Symbol, word, meaning. */
 #define SHARDINGS(X)							\
@@ -55,7 +59,9 @@ struct model;
 	X(FULL,	   "fsdp",	    "all shared")			\
 	X(GRAD_OP, "fsdp-grad-op",  "parameters stay gathered")		\
 	X(HYBRID,  "hsdp",	    "shared within a group")		\
-	X(HYBRID_GRAD_OP, "hsdp-grad-op", "both of these")
+	X(HYBRID_GRAD_OP, "hsdp-grad-op", "both of these")		\
+	X(MEGATRON, "megatron",	    "tp and pp alone")			\
+	X(MEGATRON_DIST, "megatron-dist", "and its optimizer shared")
 #define TRAININGS(X)							\
 	X(FP32,	   "fp32",	    "float32 throughout")		\
 	X(FP16,	   "fp16",	    "mixed: float16 to compute")	\
@@ -145,8 +151,10 @@ int  memory_estimate(struct memory *out, const struct memory_order *order,
     struct err *err);
 
 /* Distribution, precision, ranks, mesh, offload and checkpointing as a
- * configuration has them. */
-void memory_order_take(struct memory_order *order, const struct config *c);
+ * configuration has them; and DeepSpeed's own file, if "site" is not NULL and
+ * has it (rules.h). */
+void memory_order_take(struct memory_order *order, const struct config *c,
+    const struct site *site);
 
 /* "24.0 GB", as Accelerate says it: steps of 1024, at most two decimals.
  * "whole": a count of bytes has none. */

@@ -8,6 +8,7 @@
 #include "runtime/base/near.h"
 #include "runtime/base/num.h"
 #include "runtime/config/memory.h"
+#include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 
 #include "runtime/base/banned.h"
@@ -107,8 +108,52 @@ place_of(enum offload where)
 	    ON_DISK : ON_DEVICE;
 }
 
+static void
+take_deepspeed(struct memory_order *o, const struct config *c,
+    const struct site *site)
+{
+	static const enum sharding stages[] = {
+		SHARDING_NONE, SHARDING_ZERO1, SHARDING_ZERO2, SHARDING_ZERO3,
+	};
+	const struct deepspeed_json *json = site && site->json.read ?
+	    &site->json : NULL;
+
+	o->sharding = stages[json ? json->stage : c->deepspeed.zero_stage];
+	o->optimizer_on = place_of(c->deepspeed.offload_optimizer_device);
+	o->params_on = place_of(c->deepspeed.offload_param_device);
+	if (json) {
+		o->optimizer_on = json->optimizer_offload ? ON_HOST : ON_DEVICE;
+		o->params_on = json->param_offload ? ON_HOST : ON_DEVICE;
+		o->training = json->fp16 ? TRAINING_FP16 : json->bf16 ?
+		    TRAINING_BF16 : o->training;
+	}
+	if (o->sharding != SHARDING_ZERO3)
+		o->params_on = ON_DEVICE;
+	if (o->sharding == SHARDING_NONE)
+		o->optimizer_on = ON_DEVICE;
+}
+
+static void
+take_megatron(struct memory_order *o, const struct config *c)
+{
+	o->sharding = c->megatron.use_distributed_optimizer ?
+	    SHARDING_MEGATRON_DIST : SHARDING_MEGATRON;
+	o->tp = c->megatron.tp_degree;
+	o->pp = c->megatron.pp_degree;
+	o->cp = c->megatron.context_parallel_size > 0 ?
+	    c->megatron.context_parallel_size : 1;
+	o->sequence_parallel = o->tp > 1 && c->megatron.sequence_parallelism;
+	if (c->megatron.num_micro_batches > 0)
+		o->micro_batches = c->megatron.num_micro_batches;
+	/* recompute_activations alone is selective: the scores. */
+	o->recompute = c->origin[FIELD_megatron_recompute_granularity] !=
+	    ORIGIN_DEFAULT &&
+	    c->megatron.recompute_granularity == granularity_full;
+}
+
 void
-memory_order_take(struct memory_order *o, const struct config *c)
+memory_order_take(struct memory_order *o, const struct config *c,
+    const struct site *site)
 {
 	static const enum training trainings[] = {
 		[precision_no] = TRAINING_FP32, [precision_fp16] = TRAINING_FP16,
@@ -135,15 +180,10 @@ memory_order_take(struct memory_order *o, const struct config *c)
 		o->whole = c->fsdp.auto_wrap_policy == wrap_NO;
 		break;
 	case dist_DEEPSPEED:
-		o->sharding = c->deepspeed.zero_stage == 1 ? SHARDING_ZERO1 :
-		    c->deepspeed.zero_stage == 2 ? SHARDING_ZERO2 :
-		    c->deepspeed.zero_stage == 3 ? SHARDING_ZERO3 :
-		    SHARDING_NONE;
-		o->optimizer_on = place_of(
-		    c->deepspeed.offload_optimizer_device);
-		if (o->sharding == SHARDING_ZERO3)
-			o->params_on = place_of(
-			    c->deepspeed.offload_param_device);
+		take_deepspeed(o, c, site);
+		break;
+	case dist_MEGATRON_LM:
+		take_megatron(o, c);
 		break;
 	default:
 		o->sharding = SHARDING_NONE;

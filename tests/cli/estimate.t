@@ -30,7 +30,7 @@ has "and with 16 bits" "$out" \
 has "which integers are not trained with" "$out" \
 	"|  int4 |   10.81 MB  | 51.65 MB |        N/A        |"
 has "no terminal, no boxes" "$out" "+-------+-------------+----------+"
-has "one rank alone" "$out" "one rank     fp32"
+has "one rank alone" "$out" "one rank      fp32"
 is "no sharding with one rank" "$(echo "$out" | grep -c zero)" 0
 is "only the types that were asked for" \
 	"$(est bert/config.json --dtypes float16 int8 | grep -c '^| *\(float\|int\)')" 2
@@ -41,6 +41,18 @@ is "a type that is none is wrong usage" \
 	"accel estimate-memory: --dtypes: there is no \"float64\"
                        one of: float32 float16 int8 int4
 2"
+
+# A terminal.
+if command -v script >/dev/null; then
+	screen() {
+		script -qec "'$accel' estimate-memory bert $*" /dev/null </dev/null
+	}
+	has "a terminal gets boxes" "$(screen)" "├───────┼─────────────┼──────────┼"
+	is "but not with --ascii" "$(screen --ascii | grep -c '─')" 0
+	is "nor where its locale has none" "$(LC_ALL=C screen | grep -c '─')" 0
+else
+	for i in 1 2 3; do skip "no script(1)"; done
+fi
 
 # Weights: two layers of 3 x 4 and 4, a table of 10 x 4, and a head.
 tensor() { # NAME SHAPE BEGIN END
@@ -152,6 +164,19 @@ is "a configuration says the kind and precision" \
 is "and no other is shown" "$(echo "$out" | grep -c ' fp32 ')" 0
 is "with its optimizer on the host" \
 	"$(echo "$out" | awk '/^zero3/ { print $5, $9 }')" "0.00 11.41"
+cat >ds.json <<-'END'
+	{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},
+	 "bf16": {"enabled": true}}
+END
+cat >ds.yaml <<-'END'
+	distributed_type: DEEPSPEED
+	num_processes: 8
+	deepspeed_config:
+	  deepspeed_config_file: ds.json
+END
+is "DeepSpeed's own file says the same things" \
+	"$(est --params 7B --config_file ds.yaml |
+	awk '/^zero/ { print $1, $2, $5, $9 }')" "zero2 bf16 0.00 11.41"
 out=$(est --params 7B --num_processes 8 --sharding zero3 --precision bf16 --explain)
 has "--explain names numbers" "$out" "= 4 x 7000000000 / 8"
 has "and sources" "$out" "4 P / N (float32 copy)  [ZeRO]"

@@ -98,6 +98,12 @@ test_state(void)
 		{ SHARDING_FULL,  TRAINING_PURE, 0, 8 },
 		{ SHARDING_GRAD_OP, TRAINING_BF16, 2, 16 },
 		{ SHARDING_GRAD_OP, TRAINING_FP32, 4, 16 },
+		{ SHARDING_MEGATRON, TRAINING_FP16, 20, 0 },
+		{ SHARDING_MEGATRON, TRAINING_BF16, 18, 0 },
+		{ SHARDING_MEGATRON, TRAINING_FP32, 16, 0 },
+		{ SHARDING_MEGATRON_DIST, TRAINING_FP16, 4, 16 },
+		{ SHARDING_MEGATRON_DIST, TRAINING_BF16, 6, 12 },
+		{ SHARDING_MEGATRON_DIST, TRAINING_FP32, 8, 8 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -320,6 +326,11 @@ test_config(void)
 		  "  parallelism_config_dp_replicate_size: 2\n"
 		  "  parallelism_config_dp_shard_size: 4\n", SHARDING_HYBRID,
 		  TRAINING_FP32, 8 },
+		{ "distributed_type: MEGATRON_LM\nnum_processes: 8\n"
+		  "mixed_precision: bf16\nmegatron_lm_config:\n"
+		  "  megatron_lm_tp_degree: 2\n  megatron_lm_pp_degree: 2\n"
+		  "  megatron_lm_use_distributed_optimizer: true\n",
+		  SHARDING_MEGATRON_DIST, TRAINING_BF16, 8 },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -331,7 +342,7 @@ test_config(void)
 		config_init(&c);
 		got = config_parse(&c, cases[i].yaml, strlen(cases[i].yaml),
 		    "y", &err);
-		memory_order_take(&o, &c);
+		memory_order_take(&o, &c, NULL);
 		ok(got == 0 && o.sharding == cases[i].kind &&
 		    o.training == cases[i].training &&
 		    o.ranks == cases[i].ranks, "configuration %zu is %s, %s",
@@ -339,6 +350,9 @@ test_config(void)
 		    training_words[cases[i].training].word);
 		if (got < 0)
 			printf("# %s\n", err.text);
+		if (o.sharding == SHARDING_MEGATRON_DIST)
+			ok(o.tp == 2 && o.pp == 2 && o.cp == 1 && !o.recompute,
+			    "with its mesh");
 		if (o.sharding == SHARDING_HYBRID)
 			ok(o.group == (c.fsdp.version == 2 ? 4 : 8),
 			    "with its group");
