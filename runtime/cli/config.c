@@ -108,12 +108,28 @@ const struct command command_config = {
 };
 
 int
+cli_config_file(const struct call *call, const char *option,
+    const char **file, struct err *err)
+{
+	if (call->argc && option) {
+		err_set(err, "two files: %s and %s", option, call->argv[0]);
+		return err_hint(err, "one at a time");
+	}
+	*file = call->argc ? call->argv[0] : option;
+	return 0;
+}
+
+int
 cli_config_load(struct config *c, const char *given, bool optional,
     struct err *err)
 {
-	char	*path = given ? strdup(given) : config_default_path();
+	char	*path;
 	int	 ret;
 
+	if (!given && optional &&
+	    c->origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
+		return 0;
+	path = given ? strdup(given) : config_default_path();
 	if (!path)
 		return err_nomem(err);
 	if (!*path) {

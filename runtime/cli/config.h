@@ -14,10 +14,16 @@ extern const struct command command_config_check, command_config_default,
 
 /* Reads the file that is meant, "given" or else the default one, into *c, under
  * the flags that are in it already, and prints the warnings.  Where it is not
- * there: -1 with the way to one; but 0 for the default file if that is
- * "optional". */
+ * there: -1 with the way to one.  "optional" is for a launch, and what looks at
+ * one: the default file may be missing, and, as Accelerate has it, does not
+ * count with --cpu. */
 int  cli_config_load(struct config *c, const char *given, bool optional,
     struct err *err);
+
+/* The file of a command that takes it alone or by --config_file; NULL where
+ * neither is there.  0, or -1 where both are. */
+int  cli_config_file(const struct call *call, const char *option,
+    const char **file, struct err *err);
 
 /* Writes *is to the file that *was was read from, and says what changed; the
  * file stays untouched where that is nothing, or with "dry".  "how" is for

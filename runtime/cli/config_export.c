@@ -148,9 +148,7 @@ run(struct call *call, struct err *err)
 		hosts_clear(&hosts);
 		return EXIT_USAGE;
 	}
-	/* As Accelerate has it: --cpu stands for the default file. */
-	if ((file || call->config->origin[FIELD_main_use_cpu] != ORIGIN_FLAG) &&
-	    cli_config_load(call->config, file, true, err) < 0)
+	if (cli_config_load(call->config, file, true, err) < 0)
 		goto out;
 	if ((ret = settle(o, call->config, &quick, &x, err)) != 0 ||
 	    (ret = check(call->config, &hosts, err)) != 0)

@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/quick.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/cli/cli.h"
+#include "runtime/config/environ.h"
 #include "runtime/config/words.h"
 
 #include "runtime/base/banned.h"
@@ -120,20 +123,39 @@ print_text(const struct config *c, const struct show *o, struct err *err)
 	return failed ? err_nomem(err) : 0;
 }
 
+/* What a launch here would add.  Where it would refuse, it is shown still: why
+ * is a part of the answer. */
+static int
+settle(struct config *c, struct err *err)
+{
+	const char	*root = getenv("ACCEL_DEVICES");
+	struct quick	 quick = QUICK_INIT;
+	struct err	 why = ERR_INIT;
+
+	if (config_environ(c, err) < 0 ||
+	    quick_probe(&quick, root ? root : "", err) < 0)
+		return -1;
+	if (config_settle(c, &quick.facts, 0, &why) < 0)
+		err_print("accel config show: a launch here would fail", &why);
+	quick_clear(&quick);
+	return 0;
+}
+
 static int
 run(struct call *call, struct err *err)
 {
-	const struct show *o = call->options;
+	const struct show	*o = call->options;
+	struct config		*c = call->config;
+	const char		*file;
 
-	if (cli_config_load(call->config, call->argc ? call->argv[0] :
-	    o->config_file, true, err) < 0 ||
-	    config_environ(call->config, err) < 0)
+	if (cli_config_file(call, o->config_file, &file, err) < 0)
+		return EXIT_USAGE;
+	if (cli_config_load(c, file, true, err) < 0 || settle(c, err) < 0)
 		return -1;
-	if (!call->config->path)
-		fprintf(stderr, "accel: there is no file yet: these are the "
+	if (!c->path)
+		fprintf(stderr, "accel: no file was read: these are the "
 		    "defaults\n");
-	return o->json ? print_json(call->config, o, err) :
-	    print_text(call->config, o, err);
+	return o->json ? print_json(c, o, err) : print_text(c, o, err);
 }
 
 const struct command command_config_show = {

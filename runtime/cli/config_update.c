@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/base/err.h"
+#include "runtime/cli/cli.h"
 
 #include "runtime/base/banned.h"
 
@@ -25,12 +26,13 @@ run(struct call *call, struct err *err)
 {
 	const struct update	*o = call->options;
 	struct config		 c;
+	const char		*file;
 	int			 code = -1;
 
+	if (cli_config_file(call, o->config_file, &file, err) < 0)
+		return EXIT_USAGE;
 	config_init(&c);
-	c.keep_unknown = true;		/* it is written again */
-	if (cli_config_load(&c, call->argc ? call->argv[0] : o->config_file,
-	    false, err) == 0)
+	if (cli_config_load(&c, file, false, err) == 0)
 		code = cli_config_save(&c, &c, CONFIG_RENAME, o->dry_run,
 		    err);
 	config_clear(&c);

@@ -15,6 +15,7 @@
 #include "runtime/base/num.h"
 #include "runtime/base/strv.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/config.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
@@ -112,31 +113,6 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 		return err_hint(err, "such as --grace 30");
 	}
 	return 0;
-}
-
-/* The file: the one that was named, else the default one if it is there (and
- * --cpu was not given, as Accelerate has it). */
-static int
-read_file(struct order *o, struct err *err)
-{
-	char	*path;
-	int	 ret = 0;
-
-	if (o->config_file)
-		path = strdup(o->config_file);
-	else if (o->config->origin[FIELD_main_use_cpu] == ORIGIN_FLAG)
-		return 0;
-	else
-		path = config_default_path();
-	if (!path)
-		return err_nomem(err);
-	if (o->config_file || access(path, F_OK) == 0)
-		ret = config_read(o->config, path, err);
-	free(path);
-	for (size_t i = 0; ret == 0 && i < o->config->warnings.count; i++)
-		fprintf(stderr, "accel launch: warning: %s\n",
-		    o->config->warnings.item[i]);
-	return ret;
 }
 
 /* What nobody said, from this machine. */
@@ -364,8 +340,9 @@ run(struct call *call, struct err *err)
 	unsetenv("TORCHELASTIC_USE_AGENT_STORE");
 	if (read_flags(&o, call->options, err) < 0)
 		code = EXIT_USAGE;
-	else if (read_file(&o, err) < 0 || settle(&o, err) < 0 ||
-	    check_script(&o, err) < 0 || check_rules(&o, err) < 0)
+	else if (cli_config_load(o.config, o.config_file, true, err) < 0 ||
+	    settle(&o, err) < 0 || check_script(&o, err) < 0 ||
+	    check_rules(&o, err) < 0)
 		code = -1;
 	else if (call->config->main.compute_environment ==
 	    place_AMAZON_SAGEMAKER) {

@@ -71,6 +71,26 @@ has "so is the environment that a launch looks at" \
 has "under a flag" "$(OMP_NUM_THREADS=3 "$accel" config show "$f" \
 	--num_cpu_threads_per_process 5)" "num_cpu_threads_per_process: 5"
 
+mkdir -p "$work/two/dev"
+touch "$work/two/dev/nvidia0" "$work/two/dev/nvidia1"
+out=$(ACCEL_DEVICES=$work/two "$accel" config show --origin 2>&1)
+has "and what a launch finds here" "$out" "this machine         num_processes: 2"
+has "without a file, that is said" "$out" "no file was read"
+echo 'distributed_type: MULTI_GPU' >"$work/gpus"
+mkdir -p "$work/none/dev"
+out=$(ACCEL_DEVICES=$work/none "$accel" config show "$work/gpus" 2>&1)
+is "what a launch would refuse is shown" $? 0
+has "with the reason" "$out" "a launch here would fail: num_processes is not set"
+"$accel" config show "$f" --config_file "$f" 2>"$work/err"
+is "two files are wrong usage" $? 2
+mkdir -p "$work/hf/accelerate"
+cp "$f" "$work/hf/accelerate/default_config.yaml"
+has "the default file counts" "$("$accel" config show)" "num_processes: 4"
+is "but not with --cpu, as for a launch" \
+	"$("$accel" config show --cpu 2>"$work/err" | grep num_processes)" \
+	"num_processes: null"
+rm -r "$work/hf"
+
 # set
 cp "$f" "$work/before"
 out=$("$accel" config set --config_file "$f" --dry-run num-processes=8)

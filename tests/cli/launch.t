@@ -250,7 +250,7 @@ refused "distributed_type: MULTI_XPU" 2 --use-xpu ran.py
 refused "neither true nor false" 2 --fsdp_offload_params perhaps ran.py
 refused "did you mean --num_processes" 2 --num_proceses 2 ran.py
 refused "69420" 2 --main_process_port 69420 ran.py
-refused "missing.yaml: No such file" 1 --config_file missing.yaml ran.py
+refused "missing.yaml: there is no such file" 1 --config_file missing.yaml ran.py
 refused "typo.yaml:1" 1 --config_file typo.yaml ran.py
 refused "num_processes" 1 --config_file typo.yaml ran.py
 refused "type.yaml:1" 1 --config_file type.yaml ran.py
