@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net: interfaces with their first address, IPv4 before IPv6. */
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "probes/probe.h"
 #include "runtime/base/err.h"
@@ -82,4 +84,28 @@ probe_net(struct machine *m, struct err *err)
 		}
 	freeifaddrs(list);
 	return status ? err_nomem(err) : 0;
+}
+
+/* Who binds it later may be told otherwise: nothing is held. */
+bool
+probe_port_busy(long port)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6,
+	    .sin6_port = htons((uint16_t)port), .sin6_addr = in6addr_any };
+	struct sockaddr_in four = { .sin_family = AF_INET,
+	    .sin_port = htons((uint16_t)port) };
+	int on = 1, off = 0, s, status;
+	bool ipv6 = (s = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0;
+
+	if (!ipv6 && (s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
+		return false;
+	/* A connection that has ended takes no port; IPv6 stands for both. */
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ipv6)
+		setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+	status = ipv6 ? bind(s, (struct sockaddr *)&six, sizeof six) :
+	    bind(s, (struct sockaddr *)&four, sizeof four);
+	status = status < 0 && errno == EADDRINUSE;
+	close(s);
+	return status;
 }

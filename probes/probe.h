@@ -78,6 +78,9 @@ int  probe_python(struct machine *m, struct err *err);
  * output in a pipe and nothing else.  0 or -1. */
 int  probe_spawn(char *const argv[], pid_t *child, int *from);
 
+/* Somebody on this machine has that TCP port now. */
+bool probe_port_busy(long port);
+
 /* Reads a child's pipe until its end, or for "ms"; then ends the child's
  * process group, if need be, reaps it and closes the pipe.  0, or -1 when time
  * ran out or it failed. */

@@ -88,6 +88,9 @@ look(const struct config *c, const struct check *o, const struct hosts *hosts,
 		setenv("HWLOC_XMLFILE", o->machine, 1);
 	} else if (elsewhere || o->no_probe)
 		return 0;
+	else
+		site->port_busy = c->main.main_process_port > 0 &&
+		    probe_port_busy(c->main.main_process_port);
 	if (machine_probe_quickly(&m, err) < 0)
 		return -1;
 	machine_site(&m, site);
@@ -100,20 +103,12 @@ static int
 take(const struct check *o, struct hosts *hosts, struct site *site,
     struct err *err)
 {
-	bool	all = true;
-
 	for (size_t i = 0; i < o->hosts.count; i++)
 		if (hosts_add(hosts, o->hosts.item[i], err) < 0)
 			return -1;
 	if (o->hostfile && hosts_read(hosts, o->hostfile, err) < 0)
 		return -1;
-	site->hosts = (long)hosts->count;
-	for (size_t i = 0; i < hosts->count; i++) {
-		site->slots += hosts->host[i].slots;
-		all = all && hosts->host[i].slots;
-	}
-	if (!all)
-		site->slots = 0;
+	hosts_site(hosts, site);
 	return o->parameters ?
 	    parameters(o->parameters, &site->parameters, err) : 0;
 }

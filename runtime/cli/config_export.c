@@ -81,10 +81,11 @@ sort_words(const struct order *o, struct call *call, const char **file,
 static int
 check(const struct config *c, const struct hosts *hosts, struct err *err)
 {
-	struct site	site = { .hosts = (long)hosts->count };
+	struct site	site = { 0 };
 	struct problems	all = PROBLEMS_INIT;
 	size_t		fatal;
 
+	hosts_site(hosts, &site);
 	if (config_problems(c, &site, &all, err) < 0) {
 		problems_clear(&all);
 		return -1;

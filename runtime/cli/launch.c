@@ -171,17 +171,12 @@ check_script(const struct order *o, struct err *err)
 static int
 check_rules(const struct order *o, struct err *err)
 {
-	struct site	site = { .hosts = (long)o->hosts.count };
+	struct site	site = { 0 };
 	struct problems	all = PROBLEMS_INIT;
-	size_t		fatal, unsaid = 0;
+	size_t		fatal;
 	int		ret;
 
-	for (size_t i = 0; i < o->hosts.count; i++) {
-		site.slots += o->hosts.host[i].slots;
-		unsaid += o->hosts.host[i].slots == 0;
-	}
-	if (unsaid)
-		site.slots = 0;
+	hosts_site(&o->hosts, &site);
 	ret = site_read_json(&site, o->config, err);
 	if (!ret)
 		ret = config_problems(o->config, &site, &all, err);

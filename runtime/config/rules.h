@@ -38,6 +38,8 @@ struct deepspeed_json {
 struct site {
 	long		hosts;		/* machines that were named; or 0 */
 	long		slots;		/* ranks that they may have; or 0 */
+	long		least;		/* ranks with which each has one; or 0 */
+	bool		port_busy;	/* main_process_port, where rank 0 will be */
 	bool		looked;		/* for GPUs; else the next three are 0 */
 	long		gpus;		/* usable ones of a machine, the fewest */
 	int		capability;	/* weakest GPU, 80 for 8.0; or 0 */

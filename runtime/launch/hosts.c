@@ -8,6 +8,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/file.h"
 #include "runtime/base/num.h"
+#include "runtime/config/rules.h"
 
 #include "runtime/base/banned.h"
 
@@ -160,6 +161,22 @@ bool
 host_is_local(const struct host *host)
 {
 	return !strcmp(host->name, "localhost");
+}
+
+void
+hosts_site(const struct hosts *hosts, struct site *site)
+{
+	size_t	unsaid = 0;
+
+	site->hosts = (long)hosts->count;
+	site->slots = site->least = 0;
+	for (size_t i = 0; i < hosts->count; i++) {
+		site->least = site->slots + 1;
+		site->slots += hosts->host[i].slots;
+		unsaid += hosts->host[i].slots == 0;
+	}
+	if (unsaid)
+		site->slots = site->least = 0;
 }
 
 void

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct err;
+struct site;
 
 struct host {
 	char	*name;		/* as ssh takes it: "user@node1" */
@@ -35,6 +36,9 @@ const char *host_label(const struct host *host);
 
 /* True for "localhost", which needs no SSH. */
 bool host_is_local(const struct host *host);
+
+/* What the rules of a configuration want to know of them. */
+void hosts_site(const struct hosts *hosts, struct site *site);
 
 /* Frees the contents, and leaves *hosts empty and ready. */
 void hosts_clear(struct hosts *hosts);

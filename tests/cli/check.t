@@ -64,6 +64,28 @@ has "and their slots" "$("$accel" config check --hosts a:1 good.yaml)" \
 	"num_processes is 2, and the hosts have 1 slots"
 ok "an unequal run is fine with hosts" "$accel" config check \
 	--num_machines 2 --num_processes 3 --hosts a:1,b:2 good.yaml
+out=$("$accel" config check --num_machines 2 --num_processes 2 \
+    --hosts a:2,b:2 good.yaml)
+is "processes counted for one machine are too few for two" $? 1
+has "which is said" "$out" "2 leave one of 2 hosts without a rank: they have 4 slots"
+if command -v python3 >/dev/null; then
+	mkfifo hold
+	python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+sys.stdin.read()' <hold >port &
+	exec 9>hold
+	while [ ! -s port ]; do sleep 0.05; done
+	has "a port that is taken is told" "$("$accel" config check \
+	    --main_process_port "$(cat port)" good.yaml)" "[port_busy]"
+	exec 9>&-
+	wait
+	is "and no more when it is free" "$("$accel" config check \
+	    --main_process_port "$(cat port)" good.yaml)" "good.yaml: no problems"
+else
+	skip "no python3"
+	skip "no python3"
+fi
 cat >gpu.yaml <<-'END'
 	distributed_type: FSDP
 	fsdp_config:

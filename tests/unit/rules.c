@@ -65,6 +65,9 @@ static const struct {
 	    { "compute_environment: AMAZON_SAGEMAKER\n"
 	      "distributed_type: 'NO'\niam_role_name: r\n" },
 	    { CLOUD "distributed_type: 'NO'\n" } },
+	{ "hosts_idle",
+	    { CPU(2) TWO, { .hosts = 2, .slots = 4, .least = 3 } },
+	    { CPU(3) TWO, { .hosts = 2, .slots = 4, .least = 3 } } },
 	{ "type_no_alone", { "distributed_type: 'NO'\nnum_processes: 2\n" },
 	    { "distributed_type: 'NO'\nnum_processes: 1\n" } },
 	{ "processes_unset", { "distributed_type: MULTI_GPU\n" }, { GPU(2) } },
@@ -131,6 +134,8 @@ static const struct {
 	      "main_process_port: 29500\n" } },
 	{ "port_zero", { CPU(2) TWO "main_process_port: 0\n" },
 	    { CPU(2) "main_process_port: 0\n" } },
+	{ "port_busy", { GPU(2) "main_process_port: 29500\n",
+	      { .port_busy = true } }, { GPU(2) "main_process_port: 29500\n" } },
 	{ "port_privileged", { GPU(2) "main_process_port: 1023\n" },
 	    { GPU(2) "main_process_port: 1024\n" } },
 	{ "fsdp_alone", { FSDP(1) }, { FSDP(2) } },
