@@ -103,7 +103,9 @@ export_field(const struct config *c, int id, struct strv *env)
 	config_get(c, (enum field_id)id, &text);
 	if (f->flags & FIELD_PYBOOL && f->type == TYPE_BOOL && text.len)
 		text.data[0] = (char)toupper((unsigned char)text.data[0]);
-	if (id == FIELD_fp8_float8_all_gather || id == FIELD_fp8_pad_inner_dim) {
+	/* a file's value is a bool of Python there, and a flag's is a number */
+	if ((id == FIELD_fp8_float8_all_gather ||
+	    id == FIELD_fp8_pad_inner_dim) && c->origin[id] != ORIGIN_FILE) {
 		buf_clear(&text);
 		buf_adds(&text, *(bool *)config_at(c, f) ? "1" : "0");
 	}
@@ -219,7 +221,11 @@ export_precision_list(const struct config *c, struct strv *env)
 		while (s && *s && strchr("( ", *s))
 			s++;
 		on = s && *s && strchr("tTyY1", *s);
-		strv_setenv(env, names[i], on ? "True" : "False");
+		if (c->origin[FIELD_fp8_override_linear_precision] ==
+		    ORIGIN_FLAG)
+			strv_setenv(env, names[i], on ? "1" : "0");
+		else
+			strv_setenv(env, names[i], on ? "True" : "False");
 		s = s ? strpbrk(s, ",\n") : NULL;
 		if (s)
 			s++;

@@ -52,9 +52,10 @@ def differences(row, config):
         return
     if config.get("enable_cpu_affinity") and "enable_cpu_affinity" not in flags:
         yield "ACCELERATE_CPU_AFFINITY", "-", "1", 1
-    if mode == "fsdp" and fsdp.get("fsdp_version", 1) == 1 \
-            and "fsdp_sharding_strategy" not in fsdp:
-        strategy = str(fsdp.get("fsdp_reshard_after_forward"))
+    if mode == "fsdp" and "fsdp_sharding_strategy" not in {**fsdp, **flags} \
+            and str(flags.get("fsdp_version", fsdp.get("fsdp_version", 1))) == "1":
+        strategy = str(flags.get("fsdp_reshard_after_forward",
+                                 fsdp.get("fsdp_reshard_after_forward")))
         if "_" in strategy and strategy != "FULL_SHARD":
             yield "FSDP_SHARDING_STRATEGY", "FULL_SHARD", strategy, 4
     if flags.get("mixed_precision", config.get("mixed_precision")) == "fp8":
@@ -66,6 +67,9 @@ def differences(row, config):
                 yield "ACCELERATE_FP8_" + wizard.upper(), value, "-", 5
                 if value != default:
                     yield "ACCELERATE_FP8_" + reader, default, value, 5
+        if "fp8_backend" in flags:
+            yield "ACCELERATE_FP8_BACKEND", flags["fp8_backend"], \
+                flags["fp8_backend"].upper(), 5
         precision = fp8.get("override_linear_precision")
         if isinstance(precision, str):
             for i, name in enumerate(("FPROP", "DGRAD", "WGRAD")):
@@ -81,9 +85,9 @@ def differences(row, config):
             yield "ACCELERATE_DYNAMO_" + name, "-", \
                 str(flags.get(key, dynamo.get(key, default))), 8
         for key in ("offload_optimizer_nvme_path", "offload_param_nvme_path"):
-            if key in deepspeed:
+            if key in deepspeed or key in flags:
                 yield "ACCELERATE_DEEPSPEED_" + key.upper(), "-", \
-                    deepspeed[key], 8
+                    flags.get(key, deepspeed.get(key)), 8
 
 
 def main():

@@ -105,9 +105,9 @@ test_fp8(void)
 	    "--fp8_override_linear_precision true,no,1", NULL);
 	HAS("ACCELERATE_FP8_BACKEND", "TE", "5: the reader takes upper case");
 	HAS("ACCELERATE_FP8_FORMAT", "E4M3", "a format");
-	HAS("ACCELERATE_FP8_OVERRIDE_FPROP", "True", "three words: fprop");
-	HAS("ACCELERATE_FP8_OVERRIDE_DGRAD", "False", "three words: dgrad");
-	HAS("ACCELERATE_FP8_OVERRIDE_WGRAD", "True", "three words: wgrad");
+	HAS("ACCELERATE_FP8_OVERRIDE_FPROP", "1", "three words: fprop");
+	HAS("ACCELERATE_FP8_OVERRIDE_DGRAD", "0", "three words: dgrad");
+	HAS("ACCELERATE_FP8_OVERRIDE_WGRAD", "1", "three words: wgrad");
 	make(GPUS "mixed_precision: fp8\nfp8_config:\n"
 	    "  amax_history_length: 7\n  amax_compute_algorithm: max\n"
 	    "  optimization_level: O1\n"
