@@ -14,3 +14,4 @@ update-man: runtime/config/mkpage
 dist_man_MANS += %D%/libaccel.3
 dist_man_MANS += %D%/accel-merge-weights.1
 dist_man_MANS += %D%/accel-test.1 %D%/accel-to-fsdp2.1
+dist_man_MANS += %D%/accel-tpu-config.1

@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
 	&command_merge_weights,
 	&command_test,
 	&command_to_fsdp2,
+	&command_tpu_config,
 	&command_schema,
 	&command_completion,
 	&command_complete,

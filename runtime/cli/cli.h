@@ -10,7 +10,7 @@ enum { EXIT_USAGE = 2 };
 extern const struct command command_accel, command_complete, command_completion,
     command_config, command_help_of, command_launch, command_schema;
 extern const struct command command_merge_weights, command_test,
-    command_to_fsdp2;
+    command_to_fsdp2, command_tpu_config;
 extern const struct command command_setup;	/* its words alone */
 extern const struct command command_env, command_estimate;
 #endif

@@ -84,6 +84,7 @@ put(const struct option *o, void *options, const char *value, struct err *err)
 		*(const char **)at = value;
 		return 0;
 	case OPTION_LIST:
+	case OPTION_MORE:
 		return strv_add(at, value) < 0 ? err_nomem(err) : 0;
 	}
 	return 0;
@@ -171,7 +172,13 @@ take_flag(const struct command *c, char **argv, int *at, void *options,
 		err_set(err, "--%s: there is no \"%s\"", o->name, value);
 		return err_hint(err, "one of: %s", o->words);
 	}
-	return put(o, options, value, err) < 0 ? -1 : 1;
+	if (put(o, options, value, err) < 0)
+		return -1;
+	for (; o->kind == OPTION_MORE && argv[*at] && argv[*at][0] != '-';
+	    *at += 1)
+		if (put(o, options, argv[*at], err) < 0)
+			return -1;
+	return 1;
 }
 
 static int
@@ -317,7 +324,7 @@ static void
 drop(const struct command *c, void *options)
 {
 	for (const struct option *o = c->options; o && o->name; o++)
-		if (o->kind == OPTION_LIST)
+		if (o->kind == OPTION_LIST || o->kind == OPTION_MORE)
 			strv_clear((struct strv *)((char *)options + o->offset));
 	free(options);
 }

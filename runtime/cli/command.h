@@ -37,7 +37,7 @@ struct option {
 	const char	*what;	/* a line of --help */
 	enum takes	 takes;
 	const char	*words;	/* TAKES_WORDS: with blanks between */
-	enum { OPTION_SWITCH, OPTION_TEXT, OPTION_LIST } kind;
+	enum { OPTION_SWITCH, OPTION_TEXT, OPTION_LIST, OPTION_MORE } kind;
 	size_t		 offset;	/* in the command's own struct */
 };
 
@@ -56,6 +56,10 @@ struct option {
 	    OPTION_AT(s, m, const char *) }
 #define VALUES(s, m, name, letter, arg, takes, what)	\
 	{ name, letter, arg, what, takes, NULL, OPTION_LIST,	\
+	    OPTION_AT(s, m, struct strv) }
+/* The same, and the words behind it up to the next flag are for it too. */
+#define MORE_VALUES(s, m, name, letter, arg, takes, what)	\
+	{ name, letter, arg, what, takes, NULL, OPTION_MORE,	\
 	    OPTION_AT(s, m, struct strv) }
 #define OPTIONS_END	{ .name = NULL }
 /* The option that most commands have; the member is config_file. */

@@ -15,6 +15,7 @@
 #include "runtime/base/num.h"
 #include "runtime/base/strv.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/cloud.h"
 #include "runtime/cli/config.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
@@ -335,16 +336,15 @@ run(struct call *call, struct err *err)
 	unsetenv("TORCHELASTIC_USE_AGENT_STORE");
 	if (read_flags(&o, call->options, err) < 0)
 		code = EXIT_USAGE;
-	else if (cli_config_load(o.config, o.config_file, true, err) < 0 ||
-	    settle(&o, err) < 0 || check_script(&o, err) < 0 ||
+	else if (cli_config_load(o.config, o.config_file, true, err) < 0)
+		code = -1;
+	else if (cloud_wanted(o.config))
+		code = check_rules(&o, err) < 0 ? -1 : cloud_launch(o.config,
+		    o.script, &o.env, o.print, err);
+	else if (settle(&o, err) < 0 || check_script(&o, err) < 0 ||
 	    check_rules(&o, err) < 0)
 		code = -1;
-	else if (call->config->main.compute_environment ==
-	    place_AMAZON_SAGEMAKER) {
-		code = err_set(err, "the file is for Amazon SageMaker, not for "
-		    "machines of your own");
-		err_hint(err, "use compute_environment: LOCAL_MACHINE");
-	} else
+	else
 		code = start(&o, err);
 	quick_clear(&o.quick);
 	hosts_clear(&o.hosts);

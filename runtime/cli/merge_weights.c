@@ -157,10 +157,8 @@ run(struct call *call, struct err *err)
 	int			 ret = -1;
 
 	if (o->max_shard_size && read_size(o->max_shard_size, &out.shard_max,
-	    err) < 0) {
-		err_print("accel merge-weights", err);
+	    err) < 0)
 		return EXIT_USAGE;
-	}
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		signal(signals[i], stop);
 	signal(SIGXFSZ, SIG_IGN);	/* said as an error */

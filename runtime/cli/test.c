@@ -229,7 +229,6 @@ run(struct call *call, struct err *err)
 	if (o->timeout && num_parse_real(o->timeout, 1, 86400, &limit) < 0) {
 		err_set(err, "--timeout %s: not a number of seconds from 1 on",
 		    o->timeout);
-		err_print("accel test", err);
 		return EXIT_USAGE;
 	}
 	if (test_config(&tally, o, &here, err) < 0)

@@ -78,10 +78,8 @@ run(struct call *call, struct err *err)
 	struct config		 c;
 	int			 changed, ret = -1;
 
-	if (check(o, err) < 0) {
-		err_print("accel to-fsdp2", err);
+	if (check(o, err) < 0)
 		return EXIT_USAGE;
-	}
 	if (!o->overwrite && access(to, F_OK) == 0) {
 		err_set(err, "%s is there already", to);
 		return err_hint(err, "--overwrite replaces it");

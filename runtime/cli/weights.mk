@@ -2,9 +2,11 @@
 # Commands around checkpoints, tests and clouds.
 accel_SOURCES += \
 	%D%/child.c %D%/child.h \
+	%D%/cloud.c %D%/cloud.h \
 	%D%/merge_weights.c \
 	%D%/test.c \
-	%D%/to_fsdp2.c
+	%D%/to_fsdp2.c \
+	%D%/tpu_config.c
 accel_LDADD += runtime/weights/libweights.la
 
 # A rank of "accel test".

@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/export.c %D%/export.h \
 	%D%/export_deepspeed.c \
 	%D%/flags.c \
+	%D%/cloud.h %D%/sagemaker.c %D%/tpu.c \
 	%D%/fsdp2.c  %D%/fsdp2.h \
 	%D%/hub.c \
 	%D%/memory.c %D%/memory.h \
