@@ -323,6 +323,7 @@ turn(struct agent *a)
 	now = clock_ms();
 	if (now - a->said >= WIRE_BEAT_MS) {
 		wire_end(&a->out, wire_begin(&a->out, WIRE_BEAT));
+		warden_beat(&a->warden);
 		a->said = now;
 	}
 	if (now - a->heard > WIRE_SILENCE_MS && !a->paused)
@@ -353,6 +354,7 @@ finish(struct agent *a)
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 	}
+	warden_dismiss(&a->warden);
 	if (!a->linked)
 		return;
 	wire_end(&a->out, wire_begin(&a->out, WIRE_DONE));
@@ -367,7 +369,7 @@ finish(struct agent *a)
 int
 main(int argc, char **argv)
 {
-	struct agent	a = { .held = -1, .linked = true };
+	struct agent	a = { .held = -1, .linked = true, .warden.line = -1 };
 	sigset_t	set;
 
 	if (argc > 1 || isatty(LINK_IN)) {

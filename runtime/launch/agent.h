@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "runtime/base/buf.h"
+#include "runtime/launch/agent_warden.h"
 #include "runtime/launch/wire.h"
 
 struct agent_rank {
@@ -33,6 +34,7 @@ struct agent {
 	uint32_t		 orders, ordered;	/* ranks to come, come */
 	int			 held;		/* the port of rank 0, or -1 */
 	int			 signals;	/* signalfd */
+	struct warden		 warden;
 	bool			 started;	/* all ranks were */
 	bool			 stopping, linked;
 	bool			 paused;	/* with the launcher, by ^Z */

@@ -117,7 +117,7 @@ start_one(struct agent *a, struct order *order)
 	snprintf(number, sizeof number, "%d", pmi[1]);
 	if (strv_setenv(&order->env, "PMI_FD", number) < 0)
 		goto fail;
-	r.pid = fork();
+	r.pid = warden_fork(&a->warden);
 	if (r.pid < 0)
 		goto fail;
 	if (r.pid == 0)
@@ -195,10 +195,14 @@ agent_start(struct agent *a, struct wire_frame *frame)
 	}
 	if (order_read(frame, &order) < 0)
 		goto nonsense;
+	if (a->ordered == 0)
+		warden_prepare(&a->warden, strv_getenv(&order.env, "ACCEL_JOB"));
 	if (!a->stopping)
 		start_one(a, &order);
 	order_clear(&order);
 	a->started = ++a->ordered == a->orders;
+	if (a->started)
+		warden_post(&a->warden);
 	return;
 nonsense:
 	a->linked = false;	/* the launcher then names this host */

@@ -18,6 +18,7 @@ libexec_PROGRAMS += accel-agent
 accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
 	%D%/agent_check.c %D%/agent_start.c \
+	%D%/agent_warden.c %D%/agent_warden.h \
 	%D%/wire.c %D%/wire.h \
 	runtime/base/buf.c runtime/base/clock.c runtime/base/strv.c
 accel_agent_CFLAGS = -std=gnu11 -Wall -Wextra -Wpedantic -Wshadow $(WERROR)

@@ -2,10 +2,12 @@
 #include "runtime/launch/transport.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,8 @@
 #include "runtime/base/banned.h"
 
 extern char **environ;
+
+enum { CLOSE_MS = 20000 };	/* for an agent to end its ranks */
 
 struct exec_link {
 	pid_t	pid;
@@ -100,11 +104,20 @@ exec_phase(const void *link)
 static void
 exec_close(void *opaque)
 {
-	struct exec_link *link = opaque;
+	struct exec_link	*link = opaque;
+	struct pollfd		 end = { .events = POLLIN };
 
 	close(link->fd);
-	if (link->pid > 0)
+	if (link->pid > 0) {
+		/* A stopped agent cannot see that its link has ended. */
+		kill(link->pid, SIGCONT);
+		end.fd = pidfd_open(link->pid, 0);
+		if (poll(&end, 1, CLOSE_MS) <= 0)
+			kill(link->pid, SIGKILL);	/* its warden does the rest */
+		if (end.fd >= 0)
+			close(end.fd);
 		waitpid(link->pid, NULL, 0);
+	}
 	free(link);
 }
 

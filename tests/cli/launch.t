@@ -76,6 +76,8 @@ ok "ranks that ignore SIGTERM are gone" gone "^/bin/sh ./fail.sh"
 cat >wait.sh <<'EOF'
 #!/bin/sh
 setsid tail -f "$0" >/dev/null &
+[ "$hide" ] && env -i setsid tail -f /etc/passwd >/dev/null &
+cat /proc/self/cgroup >cgroup
 trap 'echo got-usr1' USR1
 echo ready
 while :; do wait; done
@@ -96,6 +98,43 @@ wait $launcher 2>/dev/null
 exec 3<&-
 ok "a killed launcher leaves no rank" gone "^/bin/sh ./wait.sh"
 ok "nor what a rank started in a session of its own" gone "tail -f ./wait.sh"
+
+# A killed or stopped agent: its warden ends what it held, and nothing else.
+$accel launch --cpu --num_processes 2 --no_python tail -f /dev/zero \
+    >/dev/null 2>&1 &
+other=$!
+export hide=y
+start
+unset hide
+agent=$(pgrep -P $launcher -x accel-agent)
+kill -KILL "$agent"
+wait $launcher
+ok "a killed agent fails the run" test $? -gt 0
+exec 3<&-
+ok "and leaves no rank" gone "^/bin/sh ./wait.sh"
+ok "nor what a rank started in a session of its own" gone "tail -f ./wait.sh"
+if grep -q accel- cgroup; then
+	ok "nor one that hides its origin" gone "tail -f /etc/passwd"
+else
+	skip "no cgroups to be had"
+	pkill -f "tail -f /etc/passwd"
+fi
+start
+kill -STOP "$(pgrep -P $launcher -x accel-agent)"
+begun=$(date +%s)
+wait $launcher
+status=$?
+took=$(($(date +%s) - begun))
+ok "a stopped agent fails the run within 15 s ($took s)" \
+    test $status -gt 0 -a $took -le 15
+has "and is named" "$(cat err)" "nothing was heard from it for 10 s"
+exec 3<&-
+ok "it leaves no rank either" gone "^/bin/sh ./wait.sh"
+ok "nor a session" gone "tail -f ./wait.sh"
+is "another job goes on" "$(pgrep -fc '^tail -f /dev/zero')" 2
+kill -TERM $other
+wait $other
+
 start
 kill -USR1 $launcher
 read -r a <&3
