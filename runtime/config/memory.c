@@ -205,20 +205,29 @@ add_temporary(struct sum *s)
 	    "%.0f x %.0f", s->p, bucket);
 }
 
-/* One layer's activations for one token, in bytes: what every tp rank has, and
- * what they share (attention's inside and the feed-forward part's). */
+/*
+ * One layer's activations for one token, in bytes: what every tp rank has, and
+ * what they share.  "r" is the width of what runs through all layers, and of
+ * what norms give: under autocast float32, so that each product that takes it
+ * keeps a cast of its own.
+ */
 static void
-token(const struct sum *s, double *whole, double *shared)
+token(const struct sum *s, double r, double *whole, double *shared)
 {
 	const struct model	*m = s->m;
 	double			 h = (double)m->hidden, mask = m->dropout;
 	double			 q = m->heads ? (double)(m->heads *
 	    m->head_dim) : h, kv = m->heads ? (double)(m->kv_heads *
-	    m->head_dim) : h;
+	    m->head_dim) : h, norms = m->norms, casts;
 
-	/* Two norms' inputs and outputs; two masks of a byte.  Then queries,
-	 * keys, values, their result; and the feed-forward part's insides. */
-	*whole = 4 * s->e * h + 2 * mask * h;
+	if (r > s->e)
+		casts = m->fused ? 2 : m->gated ? 5 : 4;
+	else
+		casts = norms < 2 ? norms : 2;
+	/* A norm keeps its input; RMSNorm a float32 copy and its result before
+	 * the weights.  Two masks of a byte. */
+	*whole = (norms * (m->rms ? 4 + r : r) + casts * s->e + 2 * mask) * h;
+	/* Queries, keys, values, their result; the feed-forward part. */
 	*shared = s->e * (2 * q + 2 * kv +
 	    (m->gated ? 4 : 2) * (double)m->ffn);
 	if (s->o->eager)
@@ -231,32 +240,31 @@ add_activations(struct sum *s)
 {
 	const struct memory_order	*o = s->o;
 	const struct model		*m = s->m;
+	bool	autocast = s->mixed && !s->zero && !s->megatron;
 	double	tokens = (double)o->sequence / (double)o->cp *
 	    (double)o->batch, t = (double)o->tp, whole, shared, one;
 	double	layers = (double)((m->layers + (uint64_t)o->pp - 1) /
 	    (uint64_t)o->pp), flight = (double)(o->pp < o->micro_batches ?
-	    o->pp : o->micro_batches);
+	    o->pp : o->micro_batches), r = autocast ? 4 : s->e;
 
 	if (!m->layers || !m->hidden) {
 		s->out->no_shape = true;
 		return;
 	}
-	token(s, &whole, &shared);
+	token(s, r, &whole, &shared);
 	one = o->sequence_parallel ? (whole + shared) / t : whole + shared / t;
 	if (o->recompute) {
 		term(s, PART_ACTIVATIONS, ON_DEVICE, layers * flight * tokens *
-		    s->e * (double)m->hidden, "Korthikanti",
-		    "L s b e h (layers' inputs)", "%.0f x %.0f x %.0f x %"
-		    PRIu64, layers * flight, tokens, s->e, m->hidden);
+		    r * (double)m->hidden, "Korthikanti",
+		    "L s b r h (layers' inputs)", "%.0f x %.0f x %.0f x %"
+		    PRIu64, layers * flight, tokens, r, m->hidden);
 		layers = flight = 1;
 	}
 	term(s, PART_ACTIVATIONS, ON_DEVICE, layers * flight * tokens * one,
-	    "Korthikanti", o->recompute ? "one layer" : o->eager ?
-	    "L s b (10h + (e (2ad + 2kd + ..f) + 5as) / t)" :
-	    "L s b (10h + e (2ad + 2kd + ..f) / t)",
-	    "%.0f x %.0f x %.0f", layers * flight, tokens, one);
-	/* Counted for the paper's model; autocast keeps some parts wider. */
-	if (s->out->terms)
+	    autocast || m->rms ? "measured" : "Korthikanti", o->recompute ?
+	    "s b B (one layer)" : "L s b B", "%.0f x %.0f x %.0f",
+	    layers * flight, tokens, one);
+	if (m->unusual && s->out->terms)
 		s->out->term[s->out->terms - 1].guess = true;
 	if (m->vocab)
 		term(s, PART_LOGITS, ON_DEVICE, tokens * (double)m->vocab *

@@ -7,8 +7,9 @@
  * of them.  P parameters (of one rank: over tp and pp), N ranks that share
  * them, L layers, h hidden, a heads, d their width, k heads of keys and values,
  * f feed-forward width, V words, s tokens of a sequence, b sequences of a
- * micro-batch, t tensor-parallel ranks, e bytes of an activation, U parameters
- * of the largest unit that is gathered at once.
+ * micro-batch, t tensor-parallel ranks, e bytes of an activation, r those of the
+ * residual stream, B bytes of a layer's activations for a token, U parameters of
+ * the largest unit that is gathered at once.
  *
  * Sources, by the names that a term gives:
  *   ZeRO		arXiv 1910.02054, section 3 and figure 1: 16-bit
@@ -19,6 +20,10 @@
  *   Korthikanti	arXiv 2205.05198: activations, eq. 1, 2, 4, 6; written
  *			out here for any f and k, which gives its 34 s b h + 5 a
  *			s s b for f = 4h, k = a, 16 bits and dropout
+ *   measured		the same, with what PyTorch 2.15 keeps more: under
+ *			autocast the residual stream in float32 and a cast for
+ *			each product, and the copies of transformers' RMSNorm;
+ *			tests/python/estimate.py measures it
  *   PyTorch		its documentation: DistributedDataParallel (buckets are
  *			a second copy of the gradients unless
  *			gradient_as_bucket_view), torch.optim (foreach takes

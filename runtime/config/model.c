@@ -22,6 +22,11 @@ model_settle(struct model *m, struct err *err)
 		m->head_dim = h / m->heads;
 	if (!m->ffn)
 		m->ffn = 4 * h;
+	if (!m->norms) {		/* by hand: Llama's or GPT's kind */
+		m->norms = 2;
+		m->rms = m->gated;
+		m->unusual = true;
+	}
 	f = m->ffn;
 	kv = m->heads ? m->kv_heads * m->head_dim : h;
 	if (m->layers && h && !m->block) {

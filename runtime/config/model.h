@@ -37,8 +37,12 @@ struct model {
 	uint64_t	 ffn;		/* width for one token, over its experts */
 	uint64_t	 vocab;		/* words of the output; 0: no such output */
 	uint64_t	 positions, experts;
+	unsigned	 norms;		/* of a layer */
+	bool		 rms;		/* they are RMSNorms, not LayerNorms */
+	bool		 fused;		/* q, k, v are one product; gate, up too */
 	bool		 gated;		/* the feed-forward part has a gate */
 	bool		 dropout;	/* masks of dropout are kept */
+	bool		 unusual;	/* layers with experts, or two stacks */
 	bool		 guess;		/* params follow from a shape alone */
 };
 

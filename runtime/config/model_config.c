@@ -18,7 +18,7 @@ enum {
 	POOLER = 1 << 12, TIED = 1 << 13, HEAD_BIAS = 1 << 14,
 	ENCODER = 1 << 15, DROPOUT = 1 << 16, DENSE_HEAD = 1 << 17,
 	LATENT = 1 << 18,	/* DeepSeek's compressed keys and values */
-	ROUTER_BIAS = 1 << 19, SINKS = 1 << 20,
+	ROUTER_BIAS = 1 << 19, SINKS = 1 << 20, FUSED = 1 << 21,
 	ENCODER_PARTS = QKV_BIAS | OUT_BIAS | MLP_BIAS | LAYERNORM | POSITIONS |
 	    EMBED_NORM | NO_FINAL | TIED | ENCODER | DROPOUT
 };
@@ -524,6 +524,10 @@ count(struct model *m, const struct shape *s, const char *class,
 	m->vocab = output ? s->V : 0;
 	m->positions = s->P;
 	m->experts = s->experts;
+	m->norms = s->norms;
+	m->rms = !(s->has & LAYERNORM);
+	m->fused = s->has & FUSED;
+	m->unusual = s->experts || s->decoder_layers || s->has & LATENT;
 	m->gated = s->has & GATED;
 	m->dropout = s->has & DROPOUT;
 	return m->params >> 60 ? err_set(err, "%s: the model would be too "

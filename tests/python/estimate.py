@@ -159,6 +159,106 @@ for name, kind, config in models:
     ok(got["total_size"] == total and got["largest_layer"] == largest,
        "to the byte", got, total, largest)
 
+# Activations: what autograd keeps of layers as transformers has them.
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, h):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(h))
+
+    def forward(self, x):
+        wide = x.to(torch.float32)
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.weight * wide.to(x.dtype)
+
+
+class Layer(nn.Module):
+    def __init__(self, c, gated):
+        super().__init__()
+        h, f = c["hidden_size"], c["intermediate_size"]
+        self.heads, self.kv = c["num_attention_heads"], c["num_key_value_heads"]
+        self.d = h // self.heads
+        norm = RMSNorm if gated else nn.LayerNorm
+        self.norm1, self.norm2 = norm(h), norm(h)
+        self.q, self.o = nn.Linear(h, h), nn.Linear(h, h)
+        self.k, self.v = nn.Linear(h, self.kv * self.d), nn.Linear(h, self.kv * self.d)
+        self.gate = nn.Linear(h, f) if gated else None
+        self.up, self.down = nn.Linear(h, f), nn.Linear(f, h)
+
+    def forward(self, x):
+        b, s, _ = x.shape
+        y = self.norm1(x)
+        q, k, v = (f(y).view(b, s, -1, self.d).transpose(1, 2) for f in (self.q, self.k, self.v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.kv != self.heads)
+        x = x + self.o(y.transpose(1, 2).reshape(b, s, -1))
+        y = self.norm2(x)
+        up = self.up(y)
+        y = nn.functional.silu(self.gate(y)) * up if self.gate else nn.functional.gelu(up)
+        return x + self.down(y)
+
+
+def kept(model, x, context):
+    weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    tensors, sizes = [], {}
+
+    def pack(t):
+        tensors.append(t)  # alive, so that no place is used twice
+        storage = t.untyped_storage()
+        if storage.data_ptr() not in weights:
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), context:
+        model(x)
+    return sum(sizes.values())
+
+
+batch, sequence = 8, 512
+for gated, kv in ((False, 4), (True, 4), (True, 2)):
+    config = dict(model_type="llama" if gated else "starcoder2", hidden_size=256, num_attention_heads=4,
+                  num_key_value_heads=kv, intermediate_size=704 if gated else 1024, num_hidden_layers=3,
+                  vocab_size=10)
+    path = os.path.join(folder, "act.json")
+    with open(path, "w") as f:
+        json.dump(config, f)
+    for precision in ("fp32", "bf16-pure", "bf16"):
+        model = nn.Sequential(*(Layer(config, gated) for _ in range(3)))
+        x = torch.randn(batch, sequence, 256)
+        context = contextlib.nullcontext()
+        casts = 0
+        if precision == "bf16-pure":
+            model, x = model.to(torch.bfloat16), x.to(torch.bfloat16)
+        elif precision == "bf16":
+            context = torch.autocast("cpu", torch.bfloat16)
+            casts = 2 * sum(p.numel() for p in model.parameters() if p.dim() > 1)
+        want = kept(model, x.requires_grad_(), context) - casts
+        row, = json.loads(run("estimate-memory", path, "--json", "--precision", precision, "--batch_size", str(batch),
+                              "--seq_length", str(sequence)).stdout)["ranks"]
+        got = row["device_parts"]["activations"]
+        ok(abs(got / want - 1) < 0.01, "activations of %s, %d heads of keys, %s, within 1 %%"
+           % (config["model_type"], kv, precision), got, want)
+        if casts:
+            temporary, = (t["bytes"] for t in row["terms"] if t["part"] == "temporary")
+            ok(abs(temporary / casts - 1) < 0.01, "and the casts of its weights", temporary, casts)
+
+# Optimizers: what PyTorch's keep after a step.
+path = os.path.join(folder, "act.json")
+count_of = json.loads(run("estimate-memory", path, "--json").stdout)["model"]["parameters"]
+for word, kind, more in (("sgd", torch.optim.SGD, {}), ("momentum", torch.optim.SGD, {"momentum": 0.9}),
+                         ("adam", torch.optim.Adam, {}), ("adam", torch.optim.AdamW, {})):
+    for precision, dtype in (("fp32", torch.float32), ("bf16-pure", torch.bfloat16)):
+        p = nn.Parameter(torch.zeros(1000, dtype=dtype))
+        optimizer = kind([p], **more)
+        p.grad = torch.zeros_like(p)
+        optimizer.step()
+        want = sum(t.numel() * t.element_size() for t in optimizer.state[p].values()
+                   if torch.is_tensor(t) and t.dim()) / 1000
+        row, = json.loads(run("estimate-memory", path, "--json", "--precision", precision, "--optimizer",
+                              word).stdout)["ranks"]
+        got = row["device_parts"]["optimizer"] / count_of
+        ok(got == want, "%s keeps %g bytes a parameter, %s" % (kind.__name__, want, precision), got)
+
 # The same from weights, which have no buffers that are not saved.
 with torch.device("meta"):
     model = Llama(models[0][2])

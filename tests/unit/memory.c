@@ -147,8 +147,8 @@ test_activations(void)
 {
 	struct model		gpt3 = { .params = 175000000000, .layers = 1,
 	    .hidden = 12288, .heads = 96, .kv_heads = 96, .head_dim = 128,
-	    .ffn = 4 * 12288, .block = 1000000, .dropout = true };
-	struct memory_order	o = order(1, SHARDING_NONE, TRAINING_FP16, 8);
+	    .ffn = 4 * 12288, .block = 1000000, .norms = 2, .dropout = true };
+	struct memory_order	o = order(1, SHARDING_NONE, TRAINING_PURE, 8);
 	struct memory		m;
 	double			sbh = 2048. * 12288;
 
@@ -184,6 +184,24 @@ test_activations(void)
 	m = estimate(o);
 	ok(near_to(m.part[PART_ACTIVATIONS], sbh / 2 * 64),
 	    "float32 without dropout takes twice 32; cp cuts the sequence");
+	o.training = TRAINING_BF16;
+	m = estimate(o);
+	ok(near_to(m.part[PART_ACTIVATIONS], sbh / 2 * (32 + 8)),
+	    "autocast keeps the residual stream wide, and three more casts");
+	gpt3.fused = true;
+	m = estimate(o);
+	ok(near_to(m.part[PART_ACTIVATIONS], sbh / 2 * (32 + 4)),
+	    "one of them where queries, keys and values are one product");
+	o.sharding = SHARDING_ZERO1;
+	m = estimate(o);
+	ok(near_to(m.part[PART_ACTIVATIONS], sbh / 2 * 32),
+	    "DeepSpeed has no autocast");
+	gpt3.rms = true;
+	m = estimate(o);
+	ok(near_to(m.part[PART_ACTIVATIONS], sbh / 2 * (32 + 8)),
+	    "RMSNorm keeps a float32 copy");
+	o.sharding = SHARDING_NONE;
+	o.training = TRAINING_FP32;
 	gpt3.vocab = 50000;
 	m = estimate(o);
 	ok(near_to(m.part[PART_LOGITS], 1024. * 50000 * 8),
