@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
     pairs = {
         "config check": (["config", "check", "--no_probe"] + file,
                          ["config", "update"] + file),
-        "config check, GPUs too": (["config", "check"] + file,
+        "config check, this machine": (["config", "check"] + file,
                                    ["config", "update"] + file),
         "config default": (["config", "default", "--force", "--config_file",
                             new], ["config", "default", "--config_file", new]),
@@ -63,10 +63,10 @@ with tempfile.TemporaryDirectory() as folder:
             if python:
                 times[name][1].append(seconds([python] + cli + theirs))
 
-print("%-24s %10s %10s %14s %8s" % ("", "median ms", "min ms", "accelerate ms",
+print("%-28s %10s %10s %14s %8s" % ("", "median ms", "min ms", "accelerate ms",
                                     "ratio"))
 for name, (ours, theirs) in times.items():
-    line = "%-24s %10.1f %10.1f" % (name, 1e3 * statistics.median(ours),
+    line = "%-28s %10.1f %10.1f" % (name, 1e3 * statistics.median(ours),
                                     1e3 * min(ours))
     if theirs:
         line += " %14.1f %8.1f" % (

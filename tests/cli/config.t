@@ -300,6 +300,17 @@ if command -v script >/dev/null; then
 	out=$(echo q | TERM=xterm script -qec "'$accel' config" /dev/null)
 	has "at a terminal it offers screens" "$out" "Screens, or questions"
 	has "and can go on by lines" "$out" "How is training distributed?"
+	# q is typed when the screen is there, and again as nothing was written.
+	: >"$work/screen"
+	{
+		echo
+		until grep -q accel-setup "$work/screen"; do sleep 0.1; done
+		printf qq
+	} | TERM=xterm timeout 60 script -qefc \
+		"'$accel' config --config_file '$work/none.yaml'" \
+		"$work/screen" >"$work/out"
+	is "Enter takes the screens, and q leaves them" $? 0
+	has "with the file that was named" "$(cat "$work/screen")" "none.yaml"
 else
 	skip "no script(1)"
 fi
