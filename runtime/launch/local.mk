@@ -7,7 +7,8 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/run.h %D%/run_address.c %D%/run_report.c \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
-	%D%/wire.c      %D%/wire.h
+	%D%/wire.c      %D%/wire.h \
+	%D%/xla.c       %D%/xla.h
 %C%_liblaunch_la_LIBADD = runtime/device/libpmi.la \
 	runtime/config/libconfig.la \
 	runtime/base/libbase.la -ldl

@@ -9,6 +9,7 @@
 #include "runtime/base/err.h"
 #include "runtime/config/environ.h"
 #include "runtime/config/schema.h"
+#include "runtime/launch/xla.h"
 
 #include "runtime/base/banned.h"
 
@@ -20,9 +21,13 @@ share(struct plan *plan, const struct config *c, struct err *err)
 	long		 asked = c->main.num_processes, given = 0, open = 0;
 
 	for (size_t i = 0; i < hosts->count; i++) {
+		if (xla_wanted(c))	/* which starts the others itself */
+			hosts->host[i].slots = 1;
 		given += hosts->host[i].slots;
 		open += hosts->host[i].slots == 0;
 	}
+	if (xla_wanted(c))
+		asked = given;
 	if (asked < 1)		/* a host without slots has one rank */
 		asked = given + open;
 	if (!open && asked > given) {
@@ -95,19 +100,21 @@ rank_env(const struct plan *plan, struct plan_rank *r, long rank)
 }
 
 static int
-rank_argv(struct plan_rank *r, const struct plan_order *order)
+rank_argv(struct plan_rank *r, const struct plan_order *order, struct err *err)
 {
 	const struct config	*c = order->config;
 	char *const		*word = order->argv;
 
+	if (xla_wanted(c))
+		return xla_argv(c, order->python, order->argv, &r->argv, err);
 	if (!c->launch.no_python &&
 	    (strv_add(&r->argv, order->python) < 0 ||
 	    strv_add(&r->argv, "-u") < 0 ||
 	    (c->launch.module && strv_add(&r->argv, "-m") < 0)))
-		return -1;
+		return err_nomem(err);
 	for (; *word; word++)
 		if (strv_add(&r->argv, *word) < 0)
-			return -1;
+			return err_nomem(err);
 	return 0;
 }
 
@@ -168,7 +175,9 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 					goto nomem;
 			/* One process is no world: Accelerate would look for
 			 * its peers. */
-			if (new.world > 1 && rank_env(&new, r, (long)rank) < 0)
+			if (new.world > 1 && (xla_wanted(c) ? strv_setenv(
+			    &r->env, "ACCELERATE_IN_TPU_POD", "1") :
+			    rank_env(&new, r, (long)rank)) < 0)
 				goto nomem;
 			if (strv_setenv(&r->env, "ACCEL_JOB", new.job) < 0)
 				goto nomem;
@@ -184,8 +193,8 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 				if (ret < 0)
 					goto nomem;
 			}
-			if (rank_argv(r, order) < 0)
-				goto nomem;
+			if (rank_argv(r, order, err) < 0)
+				goto fail;
 		}
 	strv_clear(&common);
 	*plan = new;

@@ -27,3 +27,5 @@ dist_check_SCRIPTS += %D%/completion.t
 TESTS += %D%/completion.t
 dist_check_SCRIPTS += %D%/pages.t
 TESTS += %D%/pages.t
+dist_check_SCRIPTS += %D%/tpu.t
+TESTS += %D%/tpu.t
