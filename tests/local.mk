@@ -21,6 +21,7 @@ include tests/screens/local.mk
 include tests/hosts/local.mk
 include tests/train/local.mk
 include tests/python/local.mk
+include tests/fuzz/local.mk
 
 # The C programs alone, as for a run under sanitizers.
 .PHONY: check-c check-python

@@ -58,5 +58,10 @@ near_same(const char *a, const char *b)
 int
 near_enough(const char *text, const char *word)
 {
-	return near_distance(text, word) <= 1 + strlen(word) / 4;
+	size_t	n = strlen(text), m = strlen(word), most = 1 + m / 4;
+
+	/* each letter more is a change: most words need no table */
+	if (n < LONGEST && m < LONGEST && (n > m ? n - m : m - n) > most)
+		return 0;
+	return near_distance(text, word) <= most;
 }

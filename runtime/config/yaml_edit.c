@@ -531,12 +531,10 @@ edit_all(struct editor *ed)
 	for (size_t i = 0; i < ed->tree.root->count / 2 && ed->rename; i++) {
 		int	id = id_of(ed->tree.root, i, "");
 
-		/* fp16, dynamo_backend: they go where they belong today */
-		if (id >= 0 && acts[id] == KEEP &&
-		    ed->was.origin[id] != ORIGIN_DEFAULT &&
-		    strcmp(key_of(ed->tree.root, i), fields[id].key))
-			acts[id] = SET;
-		else if (id >= 0 && *fields[id].group && acts[id] == KEEP)
+		/* fp16, dynamo_backend: they go where they belong today, or
+		 * away where they say nothing */
+		if (id >= 0 && acts[id] == KEEP && (*fields[id].group ||
+		    !strcmp(key_of(ed->tree.root, i), "fp16")))
 			acts[id] = ed->was.origin[id] != ORIGIN_DEFAULT ?
 			    SET : REMOVE;
 	}

@@ -59,9 +59,12 @@ config_key_at_top(const char *key)
 static void
 nearer(const char *key, const char *word, const char **best, size_t *least)
 {
-	size_t	distance = near_distance(key, word);
+	size_t	distance;
 
-	if (distance < *least && near_enough(key, word)) {
+	if (!near_enough(key, word))
+		return;
+	distance = near_distance(key, word);
+	if (distance < *least) {
 		*least = distance;
 		*best = word;
 	}
@@ -132,13 +135,15 @@ count_unknown(struct reader *r, const struct node *key)
 {
 	struct err	one = ERR_INIT;
 
+	if (r->unknown.len > 300) {	/* counted, see reader_refuse_unknown */
+		r->unknown_count++;
+		return 0;
+	}
 	err_set(&one, "unknown key %.120s", node_of(key)->text);
 	node_fail(&r->tree, key, &one);
 	config_key_hint("", node_of(key)->text, &one);
 	if (!r->unknown_count++)
 		r->first_unknown = one;
-	if (r->unknown.len > 300)
-		return 0;		/* counted, see reader_refuse_unknown */
 	r->unknown_named++;
 	buf_addf(&r->unknown, "%s%s", r->unknown.len ? "; " : "", one.text);
 	if (!strncmp(one.hint, "did you", 7))
@@ -213,7 +218,7 @@ reader_keep(struct reader *r, const char *group, const struct node *key,
 		return node_fail(&r->tree, key, r->err);
 	}
 	rc = add(r, group, node_of(key), buf_detach(&text));
-	if (rc)
+	if (rc || r->c->warnings.count > WARNINGS)
 		return rc;
 	config_key_hint(group, word, &hint);
 	return reader_warn(r, key, "unknown key %.120s%s%s is kept; %s", word,

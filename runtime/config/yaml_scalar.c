@@ -12,24 +12,30 @@
 #include "runtime/base/num.h"
 #include "runtime/base/banned.h"
 
-/* PyYAML's implicit resolvers in its order. */
-static struct { enum scalar kind; const char *form; regex_t ready; } forms[] = {
-	{ SCALAR_BOOL, "^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|"
-	    "FALSE|on|On|ON|off|Off|OFF)$", { 0 } },
-	{ SCALAR_FLOAT, "^([-+]?[0-9][0-9_]*\\.[0-9_]*([eE][-+][0-9]+)?|"
+/* PyYAML's implicit resolvers in its order, each with the signs that such a
+ * scalar may begin with. */
+static struct {
+	enum scalar	 kind;
+	const char	*first, *form;
+	regex_t		 ready;
+} forms[] = {
+	{ SCALAR_BOOL, "yYnNtTfFoO", "^(yes|Yes|YES|no|No|NO|true|True|TRUE|"
+	    "false|False|FALSE|on|On|ON|off|Off|OFF)$", { 0 } },
+	{ SCALAR_FLOAT, "-+.0123456789",
+	    "^([-+]?[0-9][0-9_]*\\.[0-9_]*([eE][-+][0-9]+)?|"
 	    "\\.[0-9][0-9_]*([eE][-+][0-9]+)?|"
 	    "[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\\.[0-9_]*|"
 	    "[-+]?\\.(inf|Inf|INF)|\\.(nan|NaN|NAN))$", { 0 } },
-	{ SCALAR_INT, "^([-+]?0b[01_]+|[-+]?0[0-7_]+|"
+	{ SCALAR_INT, "-+0123456789", "^([-+]?0b[01_]+|[-+]?0[0-7_]+|"
 	    "[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|"
 	    "[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+)$", { 0 } },
-	{ SCALAR_NULL, "^(~|null|Null|NULL|)$", { 0 } },
-	{ SCALAR_DATE, "^([0-9]{4}-[0-9]{2}-[0-9]{2}|"
+	{ SCALAR_NULL, "~nN", "^(~|null|Null|NULL)$", { 0 } },
+	{ SCALAR_DATE, "0123456789", "^([0-9]{4}-[0-9]{2}-[0-9]{2}|"
 	    "[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?([Tt]|[ \t]+)[0-9][0-9]?:"
 	    "[0-9]{2}:[0-9]{2}(\\.[0-9]*)?"
 	    "([ \t]*(Z|[-+][0-9][0-9]?(:[0-9]{2})?))?)$", { 0 } },
-	{ SCALAR_MERGE, "^<<$", { 0 } },
-	{ SCALAR_VALUE, "^=$", { 0 } },
+	{ SCALAR_MERGE, "<", "^<<$", { 0 } },
+	{ SCALAR_VALUE, "=", "^=$", { 0 } },
 };
 enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 
@@ -47,11 +53,12 @@ scalar_of(const char *text)
 {
 	static pthread_once_t	once = PTHREAD_ONCE_INIT;
 
-	if (*text && !strchr("-+.0123456789yYnNtTfFoO~<=", *text))
-		return SCALAR_TEXT;
+	if (!*text)
+		return SCALAR_NULL;
 	pthread_once(&once, compile);
 	for (int i = 0; i < FORMS; i++)
-		if (!regexec(&forms[i].ready, text, 0, NULL, 0))
+		if (strchr(forms[i].first, *text) &&
+		    !regexec(&forms[i].ready, text, 0, NULL, 0))
 			return forms[i].kind;
 	return SCALAR_TEXT;
 }

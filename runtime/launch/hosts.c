@@ -14,6 +14,20 @@
 
 enum { SLOTS_MAX = 65536 };
 
+static bool
+is_name(const char *name, size_t n)
+{
+	/* a bracket that is left: [::1]x */
+	if (!n || *name == '-' || *name == '@' || name[n - 1] == '@' ||
+	    (*name == '[' && name[n - 1] != ']'))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)name[i] <= ' ' || name[i] == 0x7f ||
+		    strchr("/'\"", name[i]))
+			return false;
+	return true;
+}
+
 /* Copies n bytes of the name. */
 static int
 add(struct hosts *hosts, const char *name, size_t n, long slots,
@@ -21,6 +35,11 @@ add(struct hosts *hosts, const char *name, size_t n, long slots,
 {
 	struct host *grown;
 
+	if (!is_name(name, n)) {
+		err_set(err, "\"%.*s\" is not a host's name", (int)n, name);
+		return err_hint(err, "write hosts as node1:8,node2:4, or in a "
+		    "file a line each: node1 slots=8");
+	}
 	for (size_t i = 0; i < hosts->count; i++)
 		if (strlen(hosts->host[i].name) == n &&
 		    !strncmp(hosts->host[i].name, name, n)) {
@@ -75,21 +94,19 @@ hosts_add(struct hosts *hosts, const char *list, struct err *err)
 		if (*item == '[' && strchr(item, ']')) {	/* [::1]:4 */
 			char *close = strchr(item, ']');
 
-			colon = close[1] == ':' ? close + 1 : NULL;
-			*close = '\0';
-			name = item + 1;
+			if (close[1] == ':' || !close[1]) {
+				colon = close[1] ? close + 1 : NULL;
+				*close = '\0';
+				name = item + 1;
+			} else
+				colon = NULL;
 		}
 		if (colon && num_parse(colon + 1, 1, SLOTS_MAX, &slots) < 0)
 			ret = bad_slots(colon + 1, err);
 		else {
 			if (colon)
 				*colon = '\0';
-			if (!*name || name[strcspn(name, " \t\n/'\"")]) {
-				err_set(err, "\"%s\" is not a host's name", name);
-				ret = err_hint(err,
-				    "write hosts as node1:8,node2:4");
-			} else
-				ret = add(hosts, name, strlen(name), slots, err);
+			ret = add(hosts, name, strlen(name), slots, err);
 		}
 		free(item);
 		if (ret < 0)

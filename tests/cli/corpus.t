@@ -25,7 +25,8 @@ for file in "$corpus"/*.yaml "$corpus"/*.yml; do
 		has "$name: the line is named" "$(cat "$work/err")" "$name:"
 		;;
 	*sagemaker*)
-		is "$name is refused: SageMaker is not this machine" $status 1
+		has "$name is read, and its job is printed" \
+			"$(cat "$work/out")" '"instance_type": "MY_TYPE"'
 		;;
 	*)
 		tap_line $status "$name is read and launches"

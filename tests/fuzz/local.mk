@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each program over its kept corpus, as a test.
+check_PROGRAMS += %D%/agentwire %D%/devicewire %D%/edit %D%/flags %D%/hosts \
+	%D%/json %D%/weights %D%/yaml
+TESTS += %D%/agentwire %D%/devicewire %D%/edit %D%/flags %D%/hosts \
+	%D%/json %D%/weights %D%/yaml
+fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
+%C%_agentwire_SOURCES = %D%/agentwire.c $(fuzz_main)
+%C%_agentwire_LDADD = runtime/launch/liblaunch.la
+%C%_devicewire_SOURCES = %D%/devicewire.c $(fuzz_main)
+%C%_devicewire_LDADD = runtime/device/libdevice.la runtime/base/libbase.la
+%C%_edit_SOURCES = %D%/edit.c $(fuzz_main)
+%C%_edit_LDADD = runtime/config/libconfig.la
+%C%_flags_SOURCES = %D%/flags.c $(fuzz_main)
+%C%_flags_LDADD = runtime/config/libconfig.la
+%C%_hosts_SOURCES = %D%/hosts.c $(fuzz_main)
+%C%_hosts_LDADD = runtime/launch/liblaunch.la
+%C%_json_SOURCES = %D%/json.c $(fuzz_main)
+%C%_json_LDADD = runtime/config/libconfig.la
+%C%_weights_SOURCES = %D%/weights.c $(fuzz_main)
+%C%_weights_LDADD = runtime/weights/libweights.la
+%C%_yaml_SOURCES = %D%/yaml.c $(fuzz_main)
+%C%_yaml_LDADD = runtime/config/libconfig.la
+EXTRA_DIST += %D%/corpus %D%/fuzz.sh
+
+check_PROGRAMS += %D%/mkdict
+%C%_mkdict_SOURCES = %D%/mkdict.c
+%C%_mkdict_LDADD = runtime/config/libconfig.la
+
+# The same with libFuzzer and the sanitizers, from objects of their own:
+#	make fuzz [FUZZ_SECONDS=60]	all programs together take that long
+FUZZ_CC = clang
+FUZZ_SECONDS = 60
+FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+fuzz_names = agentwire devicewire edit flags hosts json weights yaml
+fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
+	$(runtime_base_libsafetensors_la_SOURCES) \
+	$(runtime_config_libconfig_la_SOURCES) \
+	$(runtime_weights_libweights_la_SOURCES) runtime/device/pmi.c)
+fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
+fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
+	-DPLUGIN_DIR='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
+fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
+fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
+fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
+
+$(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
+$(fuzz_extra_hosts): %D%/with/%.o: %.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CC)$(fuzz_compile) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
+-include $(wildcard $(fuzz_objects:.o=.d))
+
+.PHONY: fuzz
+fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
+    $(fuzz_extra_hosts) %D%/mkdict
+	@for name in $(fuzz_names); do \
+		extra=; \
+		case $$name in \
+		agentwire) extra=$(fuzz_extra_agentwire) ;; \
+		devicewire) extra=$(fuzz_extra_devicewire) ;; \
+		hosts) extra=$(fuzz_extra_hosts) ;; \
+		esac; \
+		$(fuzz_compile) -fsanitize=fuzzer -o %D%/with/$$name \
+		    $(srcdir)/%D%/$$name.c $$extra $(fuzz_objects) \
+		    $(YAML_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS) -ldl -lm || exit; \
+	done
+	@top_srcdir='$(top_srcdir)' $(SHELL) $(srcdir)/%D%/fuzz.sh \
+	    %D%/with $(FUZZ_SECONDS) %D%/mkdict $(fuzz_names)
+
+clean-local: clean-fuzz
+.PHONY: clean-fuzz
+clean-fuzz:
+	rm -rf %D%/with
