@@ -20,6 +20,19 @@ struct move {
 	uint64_t		 since;	/* bytes since the last word */
 };
 
+/* The pages are not needed any more; the kernel may keep them as it likes. */
+static void
+forget(const unsigned char *data, uint64_t n)
+{
+	uintptr_t	page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t	first = (uintptr_t)data, last = first + n;
+
+	first = (first + page - 1) / page * page;
+	last = last / page * page;
+	if (first < last)
+		madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
 /* A run of bytes that lie side by side on both sides.  A piece that is there
  * twice must be the same twice. */
 static int
@@ -33,6 +46,10 @@ move_run(struct move *m, unsigned char *to, const unsigned char *from,
 			memcpy(to, from, now);
 		else if (memcmp(to, from, now))
 			return -1;
+		if (now == CHUNK) {
+			forget(to, now);
+			forget(from, now);
+		}
 		to += now;
 		from += now;
 		n -= now;
@@ -84,19 +101,6 @@ move_piece(struct move *m, const struct whole *t, const struct piece *p)
 	}
 }
 
-/* The pages are not needed any more; the kernel may keep them as it likes. */
-static void
-forget(const unsigned char *data, uint64_t begin, uint64_t n)
-{
-	uintptr_t	page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t	first = (uintptr_t)data + begin, last = first + n;
-
-	first = (first + page - 1) / page * page;
-	last = last / page * page;
-	if (first < last)
-		madvise((void *)first, last - first, MADV_DONTNEED);
-}
-
 int
 weights_copy(const struct weights *w, size_t tensor, unsigned char *to,
     void (*moved)(void *user, uint64_t n), void *user, struct err *err)
@@ -114,10 +118,10 @@ weights_copy(const struct weights *w, size_t tensor, unsigned char *to,
 			    w->file[p->file].path);
 		for (int k = 0; k < t->rank; k++)
 			n *= (uint64_t)p->box.shape[k];
-		forget(w->file[p->file].data, p->first, n);
+		forget(w->file[p->file].data + p->first, n);
 	}
 	if (moved && m.since)
 		moved(user, m.since);
-	forget(to, 0, t->bytes);
+	forget(to, t->bytes);
 	return 0;
 }

@@ -93,5 +93,39 @@ out=$(ulimit -f 1; merge in out)
 is "a file that would be too large" $? 1
 has "is said to be" "$out" "File too large"
 ok "and is not left behind" test ! -e out
+# A merge that takes a moment, and what may happen meanwhile.
+large() { # 512 MB: a header, and a hole
+	rm -rf in out
+	mkdir in
+	head='{"w":{"dtype":"U8","shape":[536870912],"data_offsets":[0,536870912]}}'
+	printf "\\$(printf %o ${#head})\0\0\0\0\0\0\0%s" "$head" >in/w.safetensors
+	truncate -s $((8 + ${#head} + 536870912)) in/w.safetensors
+	"$top_builddir/accel" merge-weights in out >log 2>err &
+	pid=$!
+	tries=0
+	until ls -d out/.merge-*/model.safetensors >/dev/null 2>&1 ||
+	    [ $tries -gt 1000 ]; do
+		tries=$((tries + 1))
+		sleep 0.005
+	done
+}
+large
+kill -TERM $pid
+wait $pid
+is "a merge that is told to end does" $? 143
+is "and leaves nothing" "$(ls -A out)" ""
+large
+truncate -s 100 in/w.safetensors
+wait $pid
+is "a file that shrinks while it is read is an error" $? 1
+has "that says so" "$(cat err)" "a file became shorter"
+is "and nothing is left" "$(ls -A out)" ""
+large
+kill -STOP $pid
+sleep 1.2
+kill -CONT $pid
+wait $pid
+has "after a second the progress is said" "$(cat err)" "of 0.5 GB"
+rm -rf in out
 has "help names the manual" "$(merge --help)" "accel-merge-weights(1)"
 done_testing

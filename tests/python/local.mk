@@ -2,7 +2,7 @@
 python_tests = %D%/accelerate.t \
 	%D%/environ.t %D%/estimate.t %D%/export.t %D%/flags.t \
 	%D%/ranks.t %D%/weights.t \
-	%D%/cloud.t
+	%D%/cloud.t %D%/test.t
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
 EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/flags.py \

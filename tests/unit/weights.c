@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +107,42 @@ whole(const char *want, const char *what)
 	empty(to);
 }
 
+/* 256 MB, the file's data being a hole: what is mapped is let go. */
+static void
+test_memory(void)
+{
+	static const char	*const none[] = { NULL };
+	const char		*sanitized = getenv("ACCEL_SANITIZED");
+	int64_t			 shape[] = { 64 << 20 };
+	struct safetensors_row	 row[4];
+	struct weights_out	 out = { .folder = to };
+	struct weights		 w = WEIGHTS_INIT;
+	struct err		 err = ERR_INIT;
+	struct buf		 b = BUF_INIT;
+	struct rusage		 used;
+	char			 path[200], names[4][2] = { "a", "b", "c", "d" };
+
+	for (size_t i = 0; i < 4; i++)
+		row[i] = (struct safetensors_row){ names[i], dtype_of("U8"),
+		    shape, 1, i << 26, (i + 1) << 26 };
+	safetensors_header(&b, row, 4, none, NULL);
+	snprintf(path, sizeof path, "%s/x.safetensors", from);
+	file_replace(path, b.data, b.len, 0600, NULL);
+	ok(truncate(path, (off_t)(b.len + (256 << 20))) == 0, "a large file");
+	ok(weights_read(&w, from, &err) == 0 &&
+	    weights_write(&w, &out, &err) == 0, "is merged: %s", err.text);
+	getrusage(RUSAGE_SELF, &used);
+	if (sanitized && *sanitized)
+		skip("built with sanitizers, which take memory themselves");
+	else
+		ok(used.ru_maxrss < 128 << 10, "in little memory (%ld MB)",
+		    used.ru_maxrss >> 10);
+	weights_clear(&w);
+	buf_clear(&b);
+	empty(from);
+	empty(to);
+}
+
 #define SLICE(rows, columns, row, column) \
 	"{\"shape\":[" #rows "," #columns "],\"offset\":[" #row "," #column "]}"
 
@@ -158,6 +195,7 @@ main(void)
 	put("b", "1", "3", NULL, 1, 1, "a");
 	refused("accel.world is 3", "files of two runs");
 	refused("No such file", "no folder");
+	test_memory();
 	empty(root);
 	return tap_done();
 }
