@@ -299,22 +299,20 @@ config_null(const struct config *c, enum field_id id)
 	}
 }
 
-/* As Python prints a float: the fewest digits that give the same number, and
- * never without a point or an exponent. */
+/* As Python prints a float that is neither huge nor tiny: the fewest decimals,
+ * one at least, that give the same number. */
 static int
 real_get(double value, struct buf *out)
 {
-	char	text[40];
+	char	text[400];
 	double	again;
 
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
+	for (int decimals = 1; decimals <= 24; decimals++) {
+		snprintf(text, sizeof(text), "%.*f", decimals, value);
 		if (!num_parse_real(text, -HUGE_VAL, HUGE_VAL, &again) &&
 		    !(again < value) && !(again > value))
 			break;
 	}
-	if (!strpbrk(text, ".e"))
-		return buf_addf(out, "%s.0", text);
 	return buf_adds(out, text);
 }
 

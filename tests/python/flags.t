@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The list of Accelerate's flags is that of the Accelerate that is installed.
+# Flags and keys are those of the Accelerate that is installed.
 . "${top_srcdir:-.}/tests/tap.sh"
 
 "${ACCEL_PYTHON:-false}" -c 'import accelerate' 2>/dev/null || {
@@ -10,4 +10,7 @@
 "$ACCEL_PYTHON" "$top_srcdir/tests/python/flags.py" >"$work/flags"
 ok "tests/data/accelerate_flags.tsv has them all" \
 	diff -u "$top_srcdir/tests/data/accelerate_flags.tsv" "$work/flags"
+is "each key of its two kinds of file is in the table, and no other" \
+	"$("$top_builddir/accel" schema --json |
+	"$ACCEL_PYTHON" "$top_srcdir/tests/python/keys.py" 2>&1)" ""
 done_testing

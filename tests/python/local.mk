@@ -6,5 +6,5 @@ python_tests = %D%/accelerate.t \
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
 EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/flags.py \
-	%D%/record.py %D%/weights.py \
+	%D%/keys.py %D%/record.py %D%/weights.py \
 	%D%/cloud.py
