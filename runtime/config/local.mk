@@ -21,6 +21,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/page.c \
 	%D%/rules.c %D%/rules.h \
 	%D%/schema.c %D%/schema.h \
+	%D%/shape.c %D%/shape.h \
 	%D%/schema_json.c \
 	%D%/settle.c \
 	%D%/templates.c %D%/templates.h \

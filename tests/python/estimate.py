@@ -72,13 +72,11 @@ class Llama(nn.Module):
 
 
 class GPT2Block(nn.Module):
-    def __init__(self, h, p):
+    def __init__(self, h):
         super().__init__()
         self.ln_1, self.ln_2 = nn.LayerNorm(h), nn.LayerNorm(h)
         self.attn, self.proj = nn.Linear(h, 3 * h), nn.Linear(h, h)
         self.fc, self.out = nn.Linear(h, 4 * h), nn.Linear(4 * h, h)
-        self.register_buffer("bias", torch.ones((1, 1, p, p), dtype=torch.bool), persistent=False)
-        self.register_buffer("masked_bias", torch.tensor(-1e4), persistent=False)
 
 
 class GPT2(nn.Module):
@@ -88,7 +86,7 @@ class GPT2(nn.Module):
         super().__init__()
         h, p = c["n_embd"], c["n_positions"]
         self.wte, self.wpe = nn.Embedding(c["vocab_size"], h), nn.Embedding(p, h)
-        self.h = nn.ModuleList(GPT2Block(h, p) for _ in range(c["n_layer"]))
+        self.h = nn.ModuleList(GPT2Block(h) for _ in range(c["n_layer"]))
         self.ln_f = nn.LayerNorm(h)
 
 

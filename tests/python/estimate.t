@@ -9,5 +9,5 @@
 }
 PATH=$(dirname "$ACCEL_PYTHON"):$PATH
 export PATH
-timeout 400 "$ACCEL_PYTHON" "$top_srcdir/tests/python/estimate.py" \
+PYTHONDONTWRITEBYTECODE=1 timeout 400 "$ACCEL_PYTHON" "$top_srcdir/tests/python/estimate.py" \
 	"$top_builddir/accel" "$work" 2>"$work/err" || tail -n 5 "$work/err" >&2

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 python_tests = %D%/accelerate.t \
-	%D%/environ.t %D%/estimate.t %D%/export.t %D%/flags.t \
+	%D%/environ.t %D%/estimate.t %D%/export.t %D%/families.t \
+	%D%/flags.t \
 	%D%/ranks.t %D%/weights.t \
 	%D%/cloud.t %D%/test.t
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
-EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/flags.py \
-	%D%/keys.py %D%/record.py %D%/weights.py \
+EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py \
+	%D%/flags.py %D%/keys.py %D%/record.py %D%/weights.py \
 	%D%/cloud.py
