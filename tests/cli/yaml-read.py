@@ -91,7 +91,8 @@ ours = subprocess.run(
     stdout=subprocess.PIPE, check=True).stdout.decode().split("\0")[:-1]
 assert len(ours) == len(texts)
 # Of these we say that they are refused, and PyYAML takes them.
-allowed = ("stands in what it stands for", "tab character where an indent")
+allowed = ("stands in what it stands for", "tab character where an indent",
+           "found unexpected ':'")
 seen, bad = collections.Counter(), 0
 for text, our in zip(texts, ours):
     try:

@@ -49,6 +49,7 @@ $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
 $(fuzz_extra_hosts): %D%/with/%.o: %.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(fuzz_compile) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
+$(fuzz_objects): | $(BUILT_SOURCES)
 -include $(wildcard $(fuzz_objects:.o=.d))
 
 .PHONY: fuzz

@@ -180,7 +180,6 @@ warnings(void)
 	    warned(0, "write '010'"), "a text that Accelerate takes otherwise");
 	ok(!parse("distributed_type: FSDP\nmain_process_ip: 10.1\n"
 	    "gpu_ids: 0\n") && !c.warnings.count, "none where it does not");
-	ok(!parse("base: &b\n  fsdp_version: 2\n") == 0, "base is unknown");
 	config_clear(&c);
 	config_init(&c);
 	c.keep_unknown = true;
@@ -216,8 +215,9 @@ values(void)
 	    c.line[FIELD_fsdp_version] == 4 && c.in_file[FIELD_fsdp_version] &&
 	    !c.line[FIELD_main_num_processes] && !c.path,
 	    "each field knows its line; a text has no path");
-	ok(!parse("base: &b {fsdp_version: 2, fsdp_offload_params: true}\n"
-	    "distributed_type: FSDP\n") == 0, "a key for anchors is unknown");
+	ok(parse("base: &b {fsdp_version: 2, fsdp_offload_params: true}\n"
+	    "distributed_type: FSDP\nfsdp_config: *b\n") == -1,
+	    "a key of one's own is unknown, if only to hold an anchor");
 	ok(!parse("distributed_type: FSDP\nfsdp_config:\n  <<:\n"
 	    "  - {fsdp_version: 2, fsdp_min_num_params: 5}\n"
 	    "  - {fsdp_version: 1, fsdp_offload_params: true}\n"
