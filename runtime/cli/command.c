@@ -124,6 +124,8 @@ unknown_flag(const struct command *c, const char *word, bool fields_too,
 		near = config_near(text);
 	err_set(err, "there is no flag %.*s", (int)(n + (size_t)(name - word)),
 	    word);
+	if (c->takes == TAKES_SETTING && config_field_of(text) >= 0)
+		return err_hint(err, "write %s=VALUE", text);
 	if (fields_too && config_retired(text))
 		return err_hint(err, "%s", config_retired(text));
 	if (near)

@@ -128,6 +128,7 @@ is "and to unset what a file must have" $? 2
 ok "all of which changed nothing" cmp "$f" "$work/before"
 out=$("$accel" config set --config_file "$f" --num-processes=8 2>&1)
 is "a flag is no setting" $? 2
+has "which says how to write it" "$out" "write num-processes=VALUE"
 out=$("$accel" config set --config_file "$f" num-processes=8 debug=yes)
 has "set says what changed" "$out" "num_processes: 4 -> 8
 debug: false -> true
