@@ -105,6 +105,33 @@ rules_page(struct buf *out)
 	buf_adds(out, ".El\n");
 }
 
+static const char reading[] =
+    ".Sh READING\n"
+    "A file is read as PyYAML, and so Accelerate, reads it: an unquoted\n"
+    ".Ql no\nis false and\n.Ql 010\nis 8,\n"
+    "of equal keys the last counts, merge keys and aliases are followed, and a\n"
+    "tab between words is an error.\n"
+    "Unlike there, a text such as\n.Ql 2.10\nstays as it is written.\n"
+    ".Pp\n"
+    "An unknown key at the top is an error that says which key is the nearest;\n"
+    "in a section it is a warning, and the key is kept.\n"
+    "What writes a file again keeps both, and\n"
+    ".Xr accel-launch 1\ncan be told to let them be with\n"
+    ".Fl -keep_unknown .\n"
+    "Files of all versions of Accelerate from 0.11 on are read; the keys\n"
+    ".Ic fp16\nand\n.Ic dynamo_backend\nthat older ones have at the top are "
+    "understood.\n"
+    ".Sh WRITING\n"
+    "A new file is written as PyYAML writes it, with its keys in order; one "
+    "whose\nname ends in\n.Pa .json\nis JSON.\n"
+    "A file that is there is changed: the lines of those keys that changed, and "
+    "no\nother byte.\n"
+    "Comments, order, quotes and line ends stay; the comment of a key that goes\n"
+    "stays behind.\n"
+    "Where that cannot be, as with a value that has an anchor, the file is "
+    "written\nanew, and a message says so.\n"
+    "Where nothing changes, nothing is written.\n";
+
 int
 config_page(struct buf *out)
 {
@@ -146,6 +173,7 @@ config_page(struct buf *out)
 	}
 	buf_adds(out, ".El\n");
 	rules_page(out);
+	buf_adds(out, reading);
 	buf_adds(out, ".Sh SEE ALSO\n.Xr accel-launch 1\n");
 	config_clear(&c);
 	return buf_failed(out) ? -1 : 0;
