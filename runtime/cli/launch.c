@@ -123,7 +123,8 @@ settle(struct order *o, struct err *err)
 	const char	*root = getenv("ACCEL_DEVICES");
 	long		 ranks = 0;
 
-	if (quick_probe(&o->quick, root ? root : "", err) < 0)
+	if (quick_probe(&o->quick, root ? root : "", err) < 0 ||
+	    (!o->hosts.count && hosts_of_config(&o->hosts, o->config, err) < 0))
 		return -1;
 	for (size_t i = 0; i < o->hosts.count; i++)
 		ranks += o->hosts.host[i].slots ? o->hosts.host[i].slots : 1;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct config;
 struct err;
 struct site;
 
@@ -30,6 +31,11 @@ struct hosts {
 /* Each adds machines; on failure *hosts is as it was. */
 int hosts_add(struct hosts *hosts, const char *list, struct err *err);
 int hosts_read(struct hosts *hosts, const char *path, struct err *err);
+
+/* Puts there the hosts of the configuration's own host file, DeepSpeed's or
+ * mpirun's, where it speaks of several machines; else *hosts stays as it is. */
+int hosts_of_config(struct hosts *hosts, const struct config *c,
+    struct err *err);
 
 /* The name without its user, borrowed. */
 const char *host_label(const struct host *host);

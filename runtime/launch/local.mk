@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += %D%/liblaunch.la
 %C%_liblaunch_la_SOURCES = \
 	%D%/hosts.c     %D%/hosts.h \
+	%D%/hosts_config.c \
 	%D%/output.c    %D%/output.h \
 	%D%/plan.c      %D%/plan.h \
 	%D%/run.h %D%/run_address.c %D%/run_report.c \

@@ -271,6 +271,11 @@ out=$($accel launch --config-file=no.yaml --env A_B=1 --env=C=2 --cpu \
 	--no_python env 2>&1)
 has "the launcher's own flags have both spellings" "$out" "A_B=1"
 has "and both forms" "$out" "C=2"
+printf 'a slots=8\nb slots=8\n' >two.hosts
+printf 'distributed_type: MULTI_CPU\nuse_cpu: true\nnum_processes: 4\nnum_machines: 2\nmpirun_config:\n  mpirun_hostfile: two.hosts\n' >two.yaml
+has "27: the file's own host file names the machines" \
+	"$($accel launch --config_file two.yaml --print --no_python true)" \
+	"   2      0  b"
 
 refused() { # SENTENCE EXIT-CODE FLAGS...
 	want=$1 code=$2

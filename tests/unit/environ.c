@@ -81,6 +81,15 @@ test_cpu(void)
 }
 
 static void
+test_cpu_wins(void)
+{
+	make(LOCAL "distributed_type: FSDP\nnum_processes: 2\nuse_cpu: true\n",
+	    "", NULL);
+	HAS("ACCELERATE_USE_CPU", "True", "26: use_cpu keeps to the CPU");
+	HAS("ACCELERATE_USE_FSDP", NULL, "26: and nothing is sharded");
+}
+
+static void
 test_fsdp1(void)
 {
 #define FSDP1	LOCAL "distributed_type: FSDP\nnum_processes: 2\n" \
@@ -424,6 +433,7 @@ main(void)
 	config_init(&c);
 	test_ignored_keys();
 	test_cpu();
+	test_cpu_wins();
 	test_fsdp1();
 	test_fp8();
 	test_deepspeed();

@@ -5,6 +5,7 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/file.h"
+#include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
 #include "tests/tap.h"
 
@@ -81,10 +82,76 @@ test_file(void)
 	hosts_clear(&hosts);
 }
 
+/* "name:slots ..." of what a configuration with this host file names. */
+static const char *
+named(const char *yaml)
+{
+	static char	text[600];
+	static char	path[] = "/tmp/accel-hosts-XXXXXX";
+	struct hosts	hosts = HOSTS_INIT;
+	struct config	c;
+	struct err	err = ERR_INIT;
+	char		all[500];
+	size_t		n = 0;
+	FILE		*f;
+	int		fd, rc;
+
+	memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
+	fd = mkstemp(path);
+	f = fdopen(fd, "w");
+	fputs("a slots=8\nb slots=8\nc slots=2\n", f);
+	fclose(f);
+	config_init(&c);
+	snprintf(all, sizeof(all), yaml, path);
+	rc = config_parse(&c, all, strlen(all), "f", &err) ||
+	    hosts_of_config(&hosts, &c, &err);
+	snprintf(text, sizeof(text), "%s", rc ? err.text : "");
+	for (size_t i = 0; i < hosts.count; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s:%ld",
+		    i ? " " : "", hosts.host[i].name, hosts.host[i].slots);
+	hosts_clear(&hosts);
+	config_clear(&c);
+	unlink(path);
+	return text;
+}
+
+static void
+test_config(void)
+{
+#define MPI(n)	"distributed_type: MULTI_CPU\nuse_cpu: true\n" \
+		"num_processes: 4\nnum_machines: " #n "\n" \
+		"mpirun_config:\n  mpirun_hostfile: %s\n"
+#define DS	"distributed_type: DEEPSPEED\nnum_processes: 12\n" \
+		"num_machines: 3\ndeepspeed_config:\n" \
+		"  deepspeed_hostfile: %s\n"
+	is(named(MPI(2)), "a:2 b:2", "mpirun's host file, in equal parts");
+	is(named(MPI(1)), "", "one machine needs none");
+	is(named(DS), "a:4 b:4 c:4", "DeepSpeed's host file");
+	is(named(DS "  deepspeed_inclusion_filter: a@c\n"), "a:8 c:2",
+	    "a filter takes the slots of the file");
+	is(named(DS "  deepspeed_exclusion_filter: b\n"
+	    "  deepspeed_inclusion_filter: b\n"), "a:8 c:2",
+	    "the exclusion wins");
+	is(named(DS "  deepspeed_inclusion_filter: x\n"),
+	    "deepspeed_inclusion_filter leaves no host",
+	    "a filter that leaves nothing is refused");
+	ok(strstr(named(DS "  deepspeed_exclusion_filter: a:0,1@b\n"),
+	    "names GPUs of a host"), "so are GPUs of a host");
+	ok(strstr(named("distributed_type: DEEPSPEED\nnum_processes: 2\n"
+	    "num_machines: 2\ndeepspeed_config:\n"
+	    "  deepspeed_hostfile: %s.none\n"), "deepspeed_hostfile: "),
+	    "a file that is not there is named with its key");
+	is(named("distributed_type: MULTI_GPU\nnum_processes: 4\n"
+	    "num_machines: 2\ndeepspeed_config:\n"
+	    "  deepspeed_hostfile: %s\n"), "",
+	    "another distributed_type does not look");
+}
+
 int
 main(void)
 {
 	test_list();
 	test_file();
+	test_config();
 	return tap_done();
 }
