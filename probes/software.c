@@ -182,7 +182,8 @@ add_libraries(struct strv *facts)
 {
 	/* The oldest name last. */
 	static const struct { const char *fact, *name; } libraries[] = {
-		{ "cudart", "libcudart.so.13" }, { "cudart", "libcudart.so.12" },
+		{ "cudart", "libcudart.so.13" },
+		{ "cudart", "libcudart.so.12" },
 		{ "cudart", "libcudart.so.11.0" }, { "nccl", "libnccl.so.2" },
 		{ "cudnn", "libcudnn.so.9" }, { "cudnn", "libcudnn.so.8" },
 		{ "rccl", "librccl.so.1" }, { "mpich", "libmpich.so.12" },

@@ -100,7 +100,8 @@ take_tensor(struct tensor *t, const char *name, const json_t *row,
     const char *file, struct err *err)
 {
 	const json_t	*place = json_object_get(row, "data_offsets");
-	const char	*type = json_string_value(json_object_get(row, "dtype"));
+	const char	*type = json_string_value(json_object_get(row,
+	    "dtype"));
 	uint64_t	 bits;
 
 	t->name = strdup(name);

@@ -33,13 +33,13 @@ struct tensor {
 	uint64_t		*shape;	/* rank numbers; a scalar has none */
 	size_t			 rank;
 	uint64_t		 elements;
-	uint64_t		 begin, end;	/* bytes, from the data's start */
+	uint64_t		 begin, end;	/* from the data's start */
 };
 
 struct safetensors {
 	struct tensor	*tensor;	/* in the data's order */
 	size_t		 count;
-	size_t		*by_name;	/* numbers of tensors, names ascending */
+	size_t		*by_name;	/* numbers, names ascending */
 	struct strv	 metadata;	/* "__metadata__", as NAME=VALUE */
 	uint64_t	 data;		/* where it begins in the file */
 	uint64_t	 size;		/* of the data, in bytes */

@@ -14,7 +14,7 @@ struct buf;
 struct report {
 	const struct config	*config;	/* borrowed */
 	const char		*asked;		/* --config_file, or NULL */
-	const char		*wrong;		/* why it cannot be read, or NULL */
+	const char		*wrong;		/* why it is not read, or NULL */
 	struct machine		 machine;
 	struct strv		 software;	/* of probe_software() */
 	struct strv		 packages;	/* of probe_packages() */

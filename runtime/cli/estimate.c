@@ -371,8 +371,8 @@ run(struct call *call, struct err *err)
 const struct command command_estimate = {
 	"estimate-memory", "say what memory a model and its training take",
 	.run = run, .words = "[MODEL]", .most = -1, .takes = TAKES_FILE,
-	.about = "Says what memory MODEL takes to load, as Accelerate does, and "
-	    "what each rank\ntakes to train it, for each sharding and "
+	.about = "Says what memory MODEL takes to load, as Accelerate does, "
+	    "and what each rank\ntakes to train it, for each sharding and "
 	    "precision.  MODEL is a config.json, a\n.safetensors file or "
 	    "index, a folder with these, or a hub name in the local\ncache.",
 	.page = "accel-estimate-memory(1)", .options = options,

@@ -219,7 +219,8 @@ line(const struct estimate *e, const struct memory_order *o,
 	double		 known = m->part[PART_PARAMS] + m->part[PART_GRADS] +
 	    m->part[PART_OPTIMIZER];
 
-	buf_addf(out, "%-13s %-9s", name_of(o), training_words[o->training].word);
+	buf_addf(out, "%-13s %-9s", name_of(o),
+	    training_words[o->training].word);
 	number(out, m->part[PART_PARAMS]);
 	number(out, m->part[PART_GRADS]);
 	number(out, m->part[PART_OPTIMIZER]);
@@ -396,8 +397,8 @@ estimate_json(const struct estimate *e, struct buf *out, struct err *err)
 		json_decref(ranks);
 		return -1;
 	}
-	all = json_pack("{s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}, "
-	    "s:I, s:o}", "model", model_json(&e->model), "loading",
+	all = json_pack("{s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:b, "
+	    "s:b}, s:I, s:o}", "model", model_json(&e->model), "loading",
 	    dtypes_json(e), "run", "ranks", (json_int_t)o->ranks,
 	    "sequence", (json_int_t)o->sequence, "batch", (json_int_t)o->batch,
 	    "tp", (json_int_t)o->tp, "cp", (json_int_t)o->cp,
@@ -405,7 +406,8 @@ estimate_json(const struct estimate *e, struct buf *out, struct err *err)
 	    "eager_attention", o->eager, "gpu_memory", (json_int_t)e->room,
 	    "ranks", ranks);
 	if (all)
-		text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+		text = json_dumps(all, JSON_INDENT(2) |
+		    JSON_REAL_PRECISION(15));
 	json_decref(all);
 	if (!text)
 		return err_nomem(err);

@@ -7,9 +7,9 @@
  * of them.  P parameters (of one rank: over tp and pp), N ranks that share
  * them, L layers, h hidden, a heads, d their width, k heads of keys and values,
  * f feed-forward width, V words, s tokens of a sequence, b sequences of a
- * micro-batch, t tensor-parallel ranks, e bytes of an activation, r those of the
- * residual stream, B bytes of a layer's activations for a token, U parameters of
- * the largest unit that is gathered at once.
+ * micro-batch, t tensor-parallel ranks, e bytes of an activation, r those of
+ * the residual stream, B bytes of a layer's activations for a token, U
+ * parameters of the largest unit that is gathered at once.
  *
  * Sources, by the names that a term gives:
  *   ZeRO		arXiv 1910.02054, section 3 and figure 1: 16-bit
@@ -31,8 +31,8 @@
  *			weights are kept until autocast ends)
  *   DeepSpeed		its documentation: reduce_bucket_size and
  *			allgather_bucket_size are 5e8 elements
- *   Megatron		Megatron Core's guide, "Distributed Optimizer": 20, 18 or
- *			16 bytes a parameter with 16-bit, mixed or float32
+ *   Megatron		Megatron Core's guide, "Distributed Optimizer": 20, 18
+ *			or 16 bytes a parameter with 16-bit, mixed or float32
  *			gradients; 4 + 16/N, 6 + 12/N, 8 + 8/N if it is shared
  *   ZeRO-Offload	arXiv 2101.06840: gradients and optimizer on the host
  *   design		two gathered units, one in use and one prefetched, and
@@ -113,7 +113,7 @@ struct memory_order {
 	bool			 sequence_parallel; /* Megatron's, with tp */
 	bool			 recompute;	/* activations, in full */
 	bool			 eager;		/* attention keeps its scores */
-	bool			 whole;		/* one unit: nothing is wrapped */
+	bool			 whole;		/* as one unit: no wrapping */
 	bool			 cpu;		/* trained on the CPU */
 	enum memory_place	 optimizer_on, params_on; /* offload */
 };
@@ -127,7 +127,7 @@ struct memory_order {
 enum memory_part {
 	PART_PARAMS, PART_GRADS, PART_OPTIMIZER, PART_ACTIVATIONS, PART_LOGITS,
 	PART_TEMPORARY,		/* in forward and backward */
-	PART_STEP,		/* in the optimizer's step, when those are free */
+	PART_STEP,		/* in the step, when those are free */
 	PART_FRAMEWORK, MEMORY_PARTS
 };
 extern const char *const memory_part_names[MEMORY_PARTS];

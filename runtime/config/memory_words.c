@@ -76,9 +76,13 @@ memory_parse(const char *text, uint64_t *out)
 static enum sharding
 fsdp_sharding(const struct config *c)
 {
-	static const struct { const char *word; enum sharding kind; } words[] = {
+	static const struct {
+		const char	*word;
+		enum sharding	 kind;
+	} words[] = {
 		{ "FULL_SHARD", SHARDING_FULL }, { "1", SHARDING_FULL },
-		{ "true", SHARDING_FULL }, { "SHARD_GRAD_OP", SHARDING_GRAD_OP },
+		{ "true", SHARDING_FULL },
+		{ "SHARD_GRAD_OP", SHARDING_GRAD_OP },
 		{ "2", SHARDING_GRAD_OP }, { "false", SHARDING_GRAD_OP },
 		{ "NO_SHARD", SHARDING_NONE }, { "3", SHARDING_NONE },
 		{ "HYBRID_SHARD", SHARDING_HYBRID }, { "4", SHARDING_HYBRID },
@@ -156,8 +160,10 @@ memory_order_take(struct memory_order *o, const struct config *c,
     const struct site *site)
 {
 	static const enum training trainings[] = {
-		[precision_no] = TRAINING_FP32, [precision_fp16] = TRAINING_FP16,
-		[precision_bf16] = TRAINING_BF16, [precision_fp8] = TRAINING_FP8,
+		[precision_no] = TRAINING_FP32,
+		[precision_fp16] = TRAINING_FP16,
+		[precision_bf16] = TRAINING_BF16,
+		[precision_fp8] = TRAINING_FP8,
 	};
 
 	o->ranks = c->main.num_processes > 0 ? c->main.num_processes : 1;

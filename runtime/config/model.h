@@ -19,11 +19,11 @@ struct err;
 
 struct model {
 	char		*name;		/* owned: as the user called it */
-	const char	*family;	/* "llama"; NULL where it is not known */
-	const char	*from;		/* "config.json", "weights", ...: one word */
+	const char	*family;	/* "llama"; NULL: not known */
+	const char	*from;		/* "config.json", "weights"... */
 	uint64_t	 params;	/* of the model that is trained */
 	uint64_t	 active;	/* of those, used for one token */
-	uint64_t	 stored;	/* in weights beside a config.json, or 0 */
+	uint64_t	 stored;	/* in weights beside the file, or 0 */
 
 	/* What Accelerate's estimate counts, in bytes of float32: the model
 	 * without a head for a task, with its buffers; and the largest part
@@ -34,12 +34,12 @@ struct model {
 	uint64_t	 block;		/* parameters of the largest layer */
 	uint64_t	 embedding;	/* of the table of words */
 	uint64_t	 layers, hidden, heads, kv_heads, head_dim;
-	uint64_t	 ffn;		/* width for one token, over its experts */
-	uint64_t	 vocab;		/* words of the output; 0: no such output */
+	uint64_t	 ffn;		/* width for a token, all its experts */
+	uint64_t	 vocab;		/* of an output over words, or 0 */
 	uint64_t	 positions, experts;
 	unsigned	 norms;		/* of a layer */
 	bool		 rms;		/* they are RMSNorms, not LayerNorms */
-	bool		 fused;		/* q, k, v are one product; gate, up too */
+	bool		 fused;		/* q, k, v are one product; gate, up */
 	bool		 gated;		/* the feed-forward part has a gate */
 	bool		 dropout;	/* masks of dropout are kept */
 	bool		 unusual;	/* layers with experts, or two stacks */

@@ -162,9 +162,9 @@ with_head(const struct shape *s, const char *class, bool *output)
 	return n + table + (s->has & HEAD_BIAS ? s->V : 0);
 }
 
-/* Bytes of the buffers that transformers 5 registers: position numbers as int64,
- * causal masks of bool, which Accelerate counts as an eighth of a byte, rotary
- * tables.  "layer" gets the share that lies in one layer. */
+/* Bytes of the buffers that transformers 5 registers: position numbers as
+ * int64, causal masks of bool, which Accelerate counts as an eighth of a byte,
+ * rotary tables.  "layer" gets the share that lies in one layer. */
 static uint64_t
 buffers(const struct shape *s, uint64_t *layer)
 {

@@ -21,7 +21,7 @@ enum { MAX_JSON = 64 << 20 };
 struct weights {
 	struct safetensors	*file;
 	size_t			 files;
-	const struct tensor	**tensor;	/* of all files, names ascending */
+	const struct tensor	**tensor;	/* of all, names ascending */
 	size_t			 count;
 	uint64_t		 total;		/* bytes, by the index */
 };
@@ -121,7 +121,8 @@ static bool
 is_table(const struct tensor *t)
 {
 	return t->rank == 2 && (strstr(t->name, "embed_tokens.weight") ||
-	    strstr(t->name, "wte.weight") || strstr(t->name, "embed_in.weight") ||
+	    strstr(t->name, "wte.weight") ||
+	    strstr(t->name, "embed_in.weight") ||
 	    strstr(t->name, "word_embeddings.weight") ||
 	    !strcmp(t->name, "shared.weight"));
 }
@@ -361,7 +362,8 @@ read_place(struct model *m, const struct place *p, struct err *err)
 	struct weights	w = { .file = NULL };
 	struct err	why = ERR_INIT, missing = ERR_INIT;
 	int		got = 1, ret = -1;
-	bool		known = p->config && read_config(m, p->config, &why) == 0;
+	bool		known = p->config &&
+	    read_config(m, p->config, &why) == 0;
 
 	if (p->weights)
 		got = weights_add(&w, p->weights, &missing);

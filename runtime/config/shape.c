@@ -180,7 +180,8 @@ read_heads(struct shape *s, struct reader *r)
 		head = 128;
 	if (is_gemma(s))
 		head = 256;
-	s->d = number(r, is_t5(s) ? "d_kv" : "head_dim", MAX_HEAD, head ? head : 1);
+	s->d = number(r, is_t5(s) ? "d_kv" : "head_dim", MAX_HEAD,
+	    head ? head : 1);
 	s->rotary = rotary(s, r);
 	if (!(s->has & LATENT))
 		return;

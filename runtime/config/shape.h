@@ -32,11 +32,12 @@ struct shape {			/* what the file says */
 	const struct family	*family;
 	unsigned		 has, norms;
 	uint64_t		 h, L, decoder_layers, a, kv, d, f, V, P;
-	uint64_t		 embed;		/* width of the table of words */
+	uint64_t		 embed;		/* width of the words */
 	uint64_t		 types;
-	uint64_t		 experts, used, expert_f, shared_f, dense_layers;
+	uint64_t		 experts, used, expert_f, shared_f;
+	uint64_t		 dense_layers;		/* without experts */
 	bool			 shared_gate;
-	uint64_t		 q_rank, kv_rank, rope, nope, v_dim; /* LATENT */
+	uint64_t		 q_rank, kv_rank, rope, nope, v_dim; /* MLA */
 	uint64_t		 rotary;		/* of a head: turned */
 	uint64_t		 patches, patch, channels;
 	uint64_t		 mels, source_positions;	/* whisper */
