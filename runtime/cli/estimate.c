@@ -225,19 +225,27 @@ static int
 take_model(struct model *m, const char *name, const struct words *w,
     struct err *err)
 {
-	if (name)
-		return model_read(m, name, err) < 0 ||
-		    take_shape(m, w, err) < 0 ? -1 : 0;
+	if (name && w->params) {
+		err_set(err, "both a model and --params %s", w->params);
+		return err_hint(err, "its own parameters count; leave one of "
+		    "them out");
+	}
+	if (name && model_read(m, name, err) < 0)
+		return -1;
 	if (take_shape(m, w, err) < 0)
 		return -1;
-	if (!m->params && !m->layers) {
+	if (!name && !m->params && !m->layers) {
 		err_set(err, "no model was given");
 		return err_hint(err, "such as: accel estimate-memory "
 		    "config.json; or --params 7B");
 	}
-	m->from = "hand";
-	m->name = strdup(w->params ? w->params : "by hand");
-	return m->name ? model_settle(m, err) : err_nomem(err);
+	if (!name) {
+		m->from = "hand";
+		m->name = strdup(w->params ? w->params : "by hand");
+		if (!m->name)
+			return err_nomem(err);
+	}
+	return model_settle(m, err);
 }
 
 /* The smallest GPU that can be used here. */

@@ -54,6 +54,20 @@ ok "for Accelerate" grep -qx -- '- `Accelerate` version: 9.9' out
 ok "for numpy" grep -qx -- '- Numpy version: 8.8' out
 ok "and PyTorch, by its own file" grep -qx -- '- PyTorch version: 7.7+cu999' out
 has "and for more packages" "$(cat out)" "peft 1.1"
+HWLOC_XMLFILE=$top_srcdir/tests/machines/two-gpus.xml \
+	ACCEL_PYTHON=$work/python "$accel" env >out
+ok "a PyTorch for CUDA and a GPU make an accelerator" \
+	grep -qx -- "- PyTorch accelerator: CUDA" out
+ok "which has a type" grep -q -- "^- GPU type: ." out
+is "each GPU has a line" "$(grep -c '^- GPU [0-9]*: ' out)" 2
+if command -v script >/dev/null; then
+	sed -i '1a sleep 1.2' python
+	has "a slow Python is waited for, and that is said on a terminal" \
+		"$(ACCEL_PYTHON=$work/python script -qec "'$accel' env" \
+		/dev/null </dev/null)" "waiting for $work/python"
+else
+	skip "no script(1)"
+fi
 printf '#!/bin/sh\nexit 3\n' >python
 ACCEL_PYTHON=$work/python "$accel" env >out 2>err
 is "a broken Python does not break the report" $? 0

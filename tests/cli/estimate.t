@@ -80,6 +80,8 @@ has "the largest of them" "$out" '"largest_layer_parameters": 20'
 has "Accelerate's total leaves the head out" "$out" '"total_size": 288.0'
 has "and never splits a table" "$out" '"largest_layer": 160.0'
 has "a file of weights alone" "$(est tiny/b.safetensors --json)" '"parameters": 60'
+has "a shape by hand adds what weights do not tell" \
+	"$(est tiny --heads 2 --precision fp32 --json)" '"kv_heads": 2'
 rm tiny/b.safetensors
 out=$(est tiny 2>&1)
 is "a part that is missing is an error" $? 1
@@ -122,6 +124,9 @@ is "a count that is none is an error" $? 1
 out=$(est 2>&1)
 is "no model at all is an error" $? 1
 has "with an example" "$out" "--params 7B"
+
+out=$(est bert --params 7B 2>&1)
+is "a model and parameters by hand exclude each other" $? 1
 
 # The ranks.
 row() { # SHARDING PRECISION: its total and verdict

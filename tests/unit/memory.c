@@ -231,6 +231,10 @@ test_cases(void)
 	ok(m.total[ON_DEVICE] > 80e9, "DDP does not fit in 80 GB");
 	m = estimate(order(70e9, SHARDING_FULL, TRAINING_BF16, 16));
 	ok(near_to(state(&m), 70e9), "70B over 16 ranks: 70 GB");
+	m = estimate(order(70e9, SHARDING_FULL, TRAINING_BF16, 32));
+	ok(near_to(state(&m), 35e9), "over 32: 35 GB");
+	m = estimate(order(7e9, SHARDING_ZERO1, TRAINING_BF16, 8));
+	ok(near_to(state(&m), 38.5e9), "7B with ZeRO-1 on 8: 38 GB");
 	m = estimate(order(124e6, SHARDING_NONE, TRAINING_BF16, 1));
 	ok(near_to(state(&m), 1.984e9), "124M: 2 GB");
 }
