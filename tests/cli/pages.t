@@ -23,24 +23,32 @@ ok "commands are found" grep -qx 'config show' "$work/commands"
 while read -r command; do
 	# shellcheck disable=SC2086
 	"$accel" help $command >"$work/help"
+	cp "$work/help" "$work/help-$(echo "$command" | tr " " -)"
 	page=$(sed -n 's/^Manual: \(.*\)(\(.\))$/\1.\2/p' "$work/help")
 	file=$top_srcdir/man/$page
 	ok "accel $command names a page that is there" test -f "$file"
 	missing=$(sed -n '/^Flags:/,/^$/s/^  \(-., \)\?--\([a-z_-]*\).*/\2/p' \
 	    "$work/help" | while read -r flag; do
-		[ "$flag" = help ] || grep -qE "Fl -$(echo "$flag" | sed 's/-/\\\\?-/g')( |\$)" \
-		    "$file" || echo "$flag"
+		[ "$flag" = help ] ||
+		    grep -qE "Fl -$(echo "$flag" | sed 's/-/\\\\?-/g')( |\$)" \
+			"$file" || echo "$flag"
 	done)
 	is "$page has the flags of $command" "$missing" ""
 done <"$work/commands"
-for page in accel-config accel-schema accel-completion accel-env \
-    accel-estimate-memory; do
+# accel(1) leads to all of them.
+sed -n 's/^Manual: \(.*\)(\(.\))$/\1 \2/p' "$work"/help-* | sort -u >"$work/pages"
+while read -r page section; do
+	[ "$page" = accel ] || ok "accel.1 leads to $page" \
+		grep -q "^.It Xr $page $section" "$top_srcdir/man/accel.1"
+	page=$page.$section
 	if command -v mandoc >/dev/null; then
-		ok "mandoc has nothing to say of $page.1" sh -c \
-		    'out=$(mandoc -Tlint -W style "$1" | grep -v "referenced manual not found"); echo "$out"; [ -z "$out" ]' \
-		    _ "$top_srcdir/man/$page.1"
+		ok "mandoc has nothing to say of $page" sh -c \
+		    'out=$(mandoc -Tlint -W style "$1" |
+			grep -v "referenced manual not found"); echo "$out"
+			[ -z "$out" ]' \
+		    _ "$top_srcdir/man/$page"
 	else
 		skip "no mandoc"
 	fi
-done
+done <"$work/pages"
 done_testing

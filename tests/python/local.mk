@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-python_tests = %D%/accelerate.t \
+python_tests = %D%/accelerate.t %D%/default.t \
 	%D%/environ.t %D%/estimate.t %D%/export.t %D%/families.t \
 	%D%/flags.t \
 	%D%/ranks.t %D%/weights.t \
