@@ -14,6 +14,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/num.h"
 #include "runtime/base/strv.h"
+#include "runtime/cli/check.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/cloud.h"
 #include "runtime/cli/config.h"
@@ -31,25 +32,40 @@ extern char **environ;
 struct flags {
 	const char	*config_file, *ssh_config, *grace;
 	struct strv	 hosts, hostfile, env;
-	bool		 print, keep_unknown;
+	const char	*connect_timeout;
+	bool		 print, keep_unknown, no_preflight, json;
 };
 
+/* What says which ranks, where and how: for launch and for check. */
+#define COMMON_OPTIONS \
+	CONFIG_FILE(struct flags), \
+	SWITCH(struct flags, keep_unknown, "keep_unknown", 0, \
+	    "let keys be that no version of accel knows yet"), \
+	VALUES(struct flags, hosts, "hosts", 0, "H1:4,H2:4", TAKES_HOSTS, \
+	    "the machines, each with its number of ranks"), \
+	VALUES(struct flags, hostfile, "hostfile", 0, "FILE", TAKES_FILE, \
+	    "the same, a line a host: H1 slots=4"), \
+	VALUE(struct flags, ssh_config, "ssh_config", 0, "FILE", TAKES_FILE, \
+	    "instead of ~/.ssh/config"), \
+	VALUES(struct flags, env, "env", 0, "NAME[=VALUE]", TAKES_TEXT, \
+	    "a variable for every rank; may be given again"), \
+	VALUE(struct flags, connect_timeout, "connect_timeout", 0, "SECONDS", \
+	    TAKES_TEXT, "how long a dead host may stay silent (10)"), \
+	SWITCH(struct flags, no_preflight, "no_preflight", 0, \
+	    "look only at what a start needs")
+
 static const struct option options[] = {
-	CONFIG_FILE(struct flags),
-	SWITCH(struct flags, keep_unknown, "keep_unknown", 0,
-	    "let keys be that no version of accel knows yet"),
-	VALUES(struct flags, hosts, "hosts", 0, "H1:4,H2:4", TAKES_HOSTS,
-	    "the machines, each with its number of ranks"),
-	VALUES(struct flags, hostfile, "hostfile", 0, "FILE", TAKES_FILE,
-	    "the same, a line a host: H1 slots=4"),
-	VALUE(struct flags, ssh_config, "ssh_config", 0, "FILE", TAKES_FILE,
-	    "instead of ~/.ssh/config"),
-	VALUES(struct flags, env, "env", 0, "NAME[=VALUE]", TAKES_TEXT,
-	    "a variable for every rank; may be given again"),
+	COMMON_OPTIONS,
 	VALUE(struct flags, grace, "grace", 0, "SECONDS", TAKES_TEXT,
 	    "from being told to stop to being killed (5)"),
 	SWITCH(struct flags, print, "print", 0,
 	    "show ranks, environment and commands; start nothing"),
+	OPTIONS_END
+};
+
+static const struct option check_options[] = {
+	COMMON_OPTIONS,
+	SWITCH(struct flags, json, "json", 0, "as JSON"),
 	OPTIONS_END
 };
 
@@ -60,7 +76,9 @@ struct order {
 	struct quick	 quick;		/* what this machine is */
 	const char	*config_file, *ssh_config;
 	double		 grace_s;
-	bool		 print;
+	long		 connect_timeout_s;
+	bool		 print, no_preflight;
+	bool		 check, json;	/* accel check */
 	char		**script;	/* the rest of argv */
 };
 
@@ -99,7 +117,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	for (size_t i = 0; i < f->env.count; i++)
 		if (add_env(&o->env, f->env.item[i], err) < 0)
 			return -1;
-	if (!*o->script) {
+	if (!*o->script && !o->check) {
 		err_set(err, "no script was given");
 		return err_hint(err, "such as: accel launch train.py; see accel "
 		    "launch --help");
@@ -107,6 +125,14 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->config_file = f->config_file;
 	o->ssh_config = f->ssh_config;
 	o->print = f->print;
+	o->no_preflight = f->no_preflight;
+	o->json = f->json;
+	if (f->connect_timeout && num_parse(f->connect_timeout, 1, 3600,
+	    &o->connect_timeout_s) < 0) {
+		err_set(err, "--connect_timeout %s: not a number of seconds",
+		    f->connect_timeout);
+		return err_hint(err, "from 1 to 3600; 10 where nobody says");
+	}
 	o->config->keep_unknown = f->keep_unknown;
 	o->grace_s = 5;
 	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {
@@ -143,7 +169,7 @@ check_script(const struct order *o, struct err *err)
 		err_set(err, "--module and --no_python exclude each other");
 		return err_hint(err, "a module needs Python");
 	}
-	if (o->hosts.count || o->config->launch.module)
+	if (!script || o->hosts.count || o->config->launch.module)
 		return 0;	/* looked for where it will run */
 	if (o->config->launch.no_python && !strchr(script, '/'))
 		return 0;	/* on PATH */
@@ -264,9 +290,14 @@ find_agent(void)
 static int
 start(struct order *o, struct err *err)
 {
-	struct transport_options	 transport = { .ssh_config = o->ssh_config };
+	struct transport_options	 transport = {
+		.ssh_config = o->ssh_config,
+		.connect_timeout_s = (int)o->connect_timeout_s,
+	};
 	struct supervise_options	 how = {
 		.transport = &transport, .grace_s = o->grace_s,
+		.check = o->check, .no_preflight = o->no_preflight,
+		.checked = o->json ? check_print_json : check_print_text,
 		.colour = isatty(1) && !getenv("NO_COLOR"),
 	};
 	const char			*python = getenv("ACCEL_PYTHON");
@@ -313,7 +344,8 @@ start(struct order *o, struct err *err)
 		buf_clear(&text);
 		code = 0;
 	} else {
-		if (!remote && o->quick.facts.device == ENV_NONE &&
+		if (!remote && !o->check &&
+		    o->quick.facts.device == ENV_NONE &&
 		    config_wants_device(o->config) && plan.world > 1)
 			fprintf(stderr, "accel launch: no accelerator is found "
 			    "here; without one, each rank believes that it is "
@@ -328,9 +360,10 @@ out:
 }
 
 static int
-run(struct call *call, struct err *err)
+run_as(struct call *call, bool check, struct err *err)
 {
-	struct order	o = { .config = call->config, .script = call->argv };
+	struct order	o = { .config = call->config, .script = call->argv,
+			      .check = check };
 	int		code;
 
 	/* Left by a torchrun around us; a rank would wait for its store. */
@@ -352,6 +385,28 @@ run(struct call *call, struct err *err)
 	strv_clear(&o.env);
 	return code;
 }
+
+static int
+run(struct call *call, struct err *err)
+{
+	return run_as(call, false, err);
+}
+
+static int
+run_check(struct call *call, struct err *err)
+{
+	return run_as(call, true, err);
+}
+
+const struct command command_check = {
+	"check", "look at all hosts as before a launch, and start nothing",
+	.run = run_check, .words = "[SCRIPT]", .most = -1,
+	.about = "Looks at every host as launch does before it starts anything, "
+	    "and shows what was found: all problems of all hosts.",
+	.page = "accel-check(1)", .options = check_options,
+	.size = sizeof(struct flags), .takes = TAKES_FILE,
+	.flags = COMMAND_FIELDS | COMMAND_SCRIPT,
+};
 
 const struct command command_launch = {
 	"launch", "start a program's ranks, here and on other hosts",

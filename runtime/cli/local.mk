@@ -2,6 +2,7 @@
 bin_PROGRAMS += accel
 accel_SOURCES = \
 	%D%/accel.c \
+	%D%/check.c %D%/check.h \
 	%D%/cli.h \
 	%D%/command.c %D%/command.h \
 	%D%/complete.c %D%/complete.h \

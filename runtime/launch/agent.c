@@ -275,7 +275,7 @@ patience(const struct agent *a, int64_t now)
 static void
 turn(struct agent *a)
 {
-	struct pollfd	poll_[3 + 3 * a->rank_count];
+	struct pollfd	poll_[4 + 3 * a->rank_count];
 	nfds_t		n = 0;
 	bool		full = a->out.len > OUT_LIMIT && a->linked;
 	int64_t		now = clock_ms();
@@ -291,8 +291,11 @@ turn(struct agent *a)
 		poll_[n++] = (struct pollfd){ full ? -1 : r->stream[1], POLLIN, 0 };
 		poll_[n++] = (struct pollfd){ r->pmi, POLLIN, 0 };
 	}
+	poll_[n++] = (struct pollfd){ a->held, POLLIN, 0 };
 	if (poll(poll_, n, patience(a, now)) < 0 && errno != EINTR)
 		return;
+	if (poll_[n - 1].revents)
+		agent_callers(a);
 	for (size_t i = 0; i < a->rank_count; i++) {
 		struct agent_rank	*r = &a->rank[i];
 		struct pollfd		*p = &poll_[3 + 3 * i];
@@ -338,6 +341,21 @@ turn(struct agent *a)
 		signal_ranks(a, SIGKILL);
 		a->kill_at = clock_ms() + 100;
 	}
+}
+
+bool
+agent_beat(struct agent *a)
+{
+	struct pollfd p = { LINK_IN, POLLRDHUP, 0 };
+
+	if (clock_ms() - a->said >= WIRE_BEAT_MS) {
+		wire_end(&a->out, wire_begin(&a->out, WIRE_BEAT));
+		a->said = clock_ms();
+	}
+	if (wire_flush(LINK_OUT, &a->out) < 0)
+		return false;
+	return poll(&p, 1, 0) <= 0 ||
+	    !(p.revents & (POLLHUP | POLLRDHUP | POLLERR));
 }
 
 /* Ends what the ranks left behind, and says so. */

@@ -33,6 +33,9 @@ struct agent {
 	size_t			 rank_count;
 	uint32_t		 orders, ordered;	/* ranks to come, come */
 	int			 held;		/* the port of rank 0, or -1 */
+	char			*token;		/* for who comes to it */
+	int			*caller;	/* who came, until they leave */
+	size_t			 callers;
 	int			 signals;	/* signalfd */
 	struct warden		 warden;
 	bool			 started;	/* all ranks were */
@@ -48,10 +51,35 @@ void agent_start(struct agent *a, struct wire_frame *frame);
 /* Waits until the forked ranks run their programs, or cannot, and says so. */
 void agent_started(struct agent *a);
 
-/* agent_check.c: CHECK, HOLD and PROBE; each answers. */
+/* What is said of this host before a rank starts. */
+struct answer {
+	struct buf	 problem, fact;		/* as WIRE_CHECKED has them */
+	uint32_t	 problems, facts;
+};
+void answer_problem(struct answer *to, bool fatal, const char *hint,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void answer_fact(struct answer *to, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* agent_check.c: CHECK.  Each function with a frame answers it. */
 void agent_check(struct agent *a, struct wire_frame *frame);
+/* agent_facts.c: the machine, and what an interpreter has installed. */
+void agent_facts(struct answer *to, const char *folder);
+void agent_python(struct answer *to, const char *python);
+
+/* agent_net.c: HOLD and PROBE. */
 void agent_hold(struct agent *a, struct wire_frame *frame);
 void agent_probe(struct agent *a, struct wire_frame *frame);
+/* Gives the token to those who have come to the held port. */
+void agent_callers(struct agent *a);
+/* Rank 0 binds the port in a moment. */
+void agent_release(struct agent *a);
+/* Facts of the interfaces: "interface=eth0 10.0.0.1". */
+void agent_interfaces(struct answer *to);
+
+/* While something else takes long: says that we are here.  False where the
+ * launcher is gone. */
+bool agent_beat(struct agent *a);
 
 /* Says that a rank ended. */
 void agent_say_exit(struct agent *a, uint32_t rank, int status,

@@ -189,10 +189,7 @@ agent_start(struct agent *a, struct wire_frame *frame)
 		goto nonsense;
 	a->grace_ms = grace;
 	a->orders = count;
-	if (a->held >= 0) {		/* rank 0 binds it in a moment */
-		close(a->held);
-		a->held = -1;
-	}
+	agent_release(a);
 	if (order_read(frame, &order) < 0)
 		goto nonsense;
 	if (a->ordered == 0)

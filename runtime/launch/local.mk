@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/output.c    %D%/output.h \
 	%D%/plan.c      %D%/plan.h \
 	%D%/run.h %D%/run_address.c %D%/run_report.c \
+	%D%/run_check.c %D%/run_compare.c \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h \
@@ -19,7 +20,8 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 libexec_PROGRAMS += accel-agent
 accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
-	%D%/agent_check.c %D%/agent_start.c \
+	%D%/agent_check.c %D%/agent_facts.c \
+	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \
 	%D%/wire.c %D%/wire.h \
 	runtime/base/buf.c runtime/base/clock.c runtime/base/strv.c

@@ -150,12 +150,15 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	if (share(&new, c, err) < 0)
 		goto fail;
 	new.folder = strdup(order->folder);
-	new.script = strdup(c->launch.module || c->launch.no_python ? "" :
-	    order->argv[0]);
+	new.script = strdup(c->launch.module || c->launch.no_python ||
+	    !order->argv[0] ? "" : order->argv[0]);
 	new.job = strdup(order->job);
 	new.rank = calloc(new.world, sizeof *new.rank);
 	if (c->main.main_process_ip)
 		new.address = strdup(c->main.main_process_ip);
+	new.python = !c->launch.no_python;
+	new.devices = config_wants_device(c) && !c->main.gpu_ids &&
+	    !strv_getenv(order->env, "CUDA_VISIBLE_DEVICES");
 	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
 	if (!new.folder || !new.script || !new.job || !new.rank)
 		goto nomem;

@@ -9,6 +9,7 @@
 #ifndef RUNTIME_LAUNCH_PLAN_H
 #define RUNTIME_LAUNCH_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/base/strv.h"
@@ -34,6 +35,8 @@ struct plan {
 	char			*address;	/* of rank 0, if the user chose */
 	long			 port;		/* the same; 0: any free one */
 	char			*job;		/* a token unlike any other */
+	bool			 python;	/* argv[0] is an interpreter */
+	bool			 devices;	/* each rank takes a GPU of its own */
 };
 
 struct plan_order {
@@ -47,7 +50,7 @@ struct plan_order {
 	const char		*job;
 };
 
-#define PLAN_INIT { NULL, 0, HOSTS_INIT, NULL, NULL, NULL, 0, NULL }
+#define PLAN_INIT { .hosts = HOSTS_INIT }
 
 int  plan_make(struct plan *plan, const struct plan_order *order,
     struct err *err);

@@ -10,22 +10,40 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/strv.h"
 #include "runtime/launch/output.h"
 #include "runtime/launch/plan.h"
+#include "runtime/launch/supervise.h"
 
 struct pmi;
-struct supervise_options;
 struct transport;
+struct wire_frame;
 
-enum step { HELLO, HOLD, PROBE, RUN };
+enum step { LOOK, RUN };
+
+enum { RUN_ADDRESSES = 8 };	/* of rank 0's host that are tried at most */
+
+struct reach {			/* how a host got to one of them */
+	char	problem[200];	/* "": it did */
+	char	interface[20], leaves[20];
+};
 
 struct peer {			/* a host */
 	const struct transport	*transport;
 	void			*link;
 	struct buf		 in, out;
-	struct err		 problem;
+	struct trouble		*trouble;
+	size_t			 troubles;
+	bool			 bad;		/* one of them is fatal */
+	struct strv		 facts;		/* "name=value" */
+	double			 ahead_s;	/* its clock, of ours */
 	char			 address[128];
-	bool			 greeted, checked, probed, done, closed;
+	const char		*phase;		/* and since when */
+	int64_t			 phase_at;
+	size_t			 asked, answered;	/* addresses to try */
+	struct reach		 reach[RUN_ADDRESSES];
+	char			 interface[20];	/* of the address that is used */
+	bool			 greeted, checked, done, closed;
 	bool			 paused;
 	int64_t			 heard, said;
 };
@@ -47,7 +65,10 @@ struct run {
 	struct pmi			*pmi;
 	pid_t				*pid;	/* of each rank */
 	enum step			 step;
-	bool				 held, problems, stopping, pausing;
+	bool				 looked, problems, stopping, pausing;
+	enum { HOLD_NO, HOLD_ASKED, HOLD_YES, HOLD_FAILED } hold;
+	char				 candidate[RUN_ADDRESSES][128];
+	size_t				 candidates;
 	char				 address[128];
 	uint32_t			 port;
 	int				 signals, caught;
@@ -67,13 +88,34 @@ hosts(const struct run *run)
 	return run->plan->hosts.count;
 }
 
-/* A host cannot take part: the first reason is kept for the table. */
+/* run_check.c: what is looked at before a rank starts, on all hosts at once.
+ * Each host goes on as fast as it can; the table waits for all of them. */
+void run_check_begin(struct run *run, size_t host);
+void run_check_hear(struct run *run, size_t host, struct wire_frame *frame);
+/* True once nothing more will come from any host. */
+bool run_check_tick(struct run *run);
+/* A host cannot take part. */
 void run_problem(struct run *run, size_t host, const char *text,
     const char *hint);
+/* It can, and the user should know. */
+void run_warning(struct run *run, size_t host, const char *text,
+    const char *hint);
+/* The table of problems, on stderr. */
+void run_check_report(const struct run *run);
+/* Hands what was found to who asked for no more.  Gives the exit code. */
+int  run_check_result(const struct run *run);
+void run_check_clear(struct peer *peer);
 
-/* run_address.c: where the other ranks find rank 0, into run->address, or a
- * problem. */
+/* run_compare.c: what is wrong with hosts only in view of the others. */
+void run_compare(struct run *run);
+
+/* run_address.c: where the other ranks find rank 0.  Fills run->candidate, the
+ * likeliest first. */
+void run_candidates(struct run *run);
+/* From what the hosts reached: run->address and the interfaces, or problems. */
 void run_choose_address(struct run *run);
+/* The environment that follows, for a host's ranks: NAME=VALUE. */
+int  run_address_env(const struct run *run, size_t host, struct strv *env);
 
 /* run_report.c: what went wrong, on stderr.  Gives the run's exit code. */
 int run_report(const struct run *run);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "runtime/launch/supervise.h"
+
 #include "runtime/base/banned.h"
 
 static void
@@ -61,30 +63,6 @@ report_failure(const struct run *run)
 		    left == 1 ? " was" : "s were");
 }
 
-static void
-report_problems(const struct run *run)
-{
-	size_t bad = 0;
-
-	for (size_t h = 0; h < hosts(run); h++)
-		bad += run->peer[h].problem.text[0] != '\0';
-	if (hosts(run) > 1)
-		fprintf(stderr, "accel: nothing was started: %zu of %zu hosts "
-		    "cannot take part\n", bad, hosts(run));
-	for (size_t h = 0; h < hosts(run); h++) {
-		const struct err *err = &run->peer[h].problem;
-
-		if (!err->text[0])
-			continue;
-		if (hosts(run) > 1 || !host_is_local(&run->plan->hosts.host[h]))
-			fprintf(stderr, "  %-16s %s\n", label(run, h), err->text);
-		else
-			fprintf(stderr, "accel: %s\n", err->text);
-		if (err->hint[0])
-			fprintf(stderr, "  %-16s   %s\n", "", err->hint);
-	}
-}
-
 int
 run_report(const struct run *run)
 {
@@ -100,8 +78,10 @@ run_report(const struct run *run)
 		    signal_name(run->caught));
 		return 128 + run->caught;
 	}
+	if (run->options->check)
+		return run_check_result(run);
 	if (run->problems) {
-		report_problems(run);
+		run_check_report(run);
 		return 1;
 	}
 	return 0;

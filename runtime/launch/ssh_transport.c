@@ -13,6 +13,7 @@ open_ssh(const struct transport_options *options, const char *host,
 	struct ssh_options	 ssh = {
 		.config_file = options->ssh_config,
 		.agent_path = options->agent_path,
+		.connect_timeout_s = options->connect_timeout_s,
 	};
 	struct ssh_link		*link;
 

@@ -21,7 +21,7 @@
 #include "runtime/base/banned.h"
 
 enum {
-	READY_MS = 60000,	/* for all hosts to be looked at */
+	READY_MS = 60000,	/* for a host to get to its next step */
 	END_MS = 10000,		/* for an agent to end, over the grace period */
 	UNREAD_MAX = 4 << 20	/* unwritten output at which hosts have to wait */
 };
@@ -54,49 +54,17 @@ stop_all(struct run *run, double grace_s)
 	run->give_up_at = clock_ms() + (int64_t)(grace_s * 1000) + END_MS;
 }
 
-void
-run_problem(struct run *run, size_t host, const char *text, const char *hint)
-{
-	struct err *err = &run->peer[host].problem;
-
-	run->problems = true;
-	if (err->text[0])
-		return;
-	err_set(err, "%s", text);
-	err_hint(err, "%s", hint);
-}
-
-static void
-say_check(struct run *run, size_t host)
-{
-	const struct plan	*plan = run->plan;
-	struct buf		*out = &run->peer[host].out;
-	size_t			 rank = 0, frame;
-	const char		*path;
-
-	while (plan->rank[rank].host != host)
-		rank++;
-	path = strv_getenv(&plan->rank[rank].env, "PATH");
-	frame = wire_begin(out, WIRE_CHECK);
-	wire_put_text(out, plan->folder);
-	wire_put_text(out, plan->rank[rank].argv.item[0]);
-	wire_put_text(out, plan->script);
-	wire_put_text(out, path ? path : "");
-	wire_end(out, frame);
-}
-
 static void
 say_start(struct run *run, size_t host)
 {
 	const struct plan	*plan = run->plan;
 	struct buf		*out = &run->peer[host].out;
-	char			 port[32];
+	struct strv		 met = STRV_INIT;	/* where the ranks meet */
 
-	snprintf(port, sizeof port, "MASTER_PORT=%u", (unsigned)run->port);
+	if (run_address_env(run, host, &met) < 0)
+		out->failed = true;
 	for (size_t i = 0; i < plan->world; i++) {
 		const struct plan_rank	*r = &plan->rank[i];
-		uint32_t		 more = plan->world > 1 ? 2 : 0;
-		char			 address[160];
 		size_t			 frame;
 
 		if (r->host != host)
@@ -109,63 +77,31 @@ say_start(struct run *run, size_t host)
 		wire_put(out, (uint32_t)r->argv.count);
 		for (size_t k = 0; k < r->argv.count; k++)
 			wire_put_text(out, r->argv.item[k]);
-		wire_put(out, (uint32_t)r->env.count + more);
-		if (more) {
-			snprintf(address, sizeof address, "MASTER_ADDR=%s",
-			    run->address);
-			wire_put_text(out, address);
-			wire_put_text(out, port);
-		}
+		wire_put(out, (uint32_t)(met.count + r->env.count));
+		for (size_t k = 0; k < met.count; k++)
+			wire_put_text(out, met.item[k]);
 		for (size_t k = 0; k < r->env.count; k++)
 			wire_put_text(out, r->env.item[k]);
 		wire_end(out, frame);
 	}
+	strv_clear(&met);
 }
 
-/* Goes on to the next step when every host has answered this one. */
+/* Starts the ranks when every host was looked at and none has a problem. */
 static void
 advance(struct run *run)
 {
-	size_t frame;
-
-	if (run->problems || run->stopping)
+	if (run->step == RUN || run->stopping || run->looked ||
+	    !run_check_tick(run))
 		return;
-	if (run->step == HELLO) {
-		for (size_t h = 0; h < hosts(run); h++)
-			if (!run->peer[h].greeted || !run->peer[h].checked)
-				return;
-		run->step = HOLD;
-		run->held = run->plan->world == 1;	/* nobody to meet */
-		if (!run->held) {
-			run_choose_address(run);
-			if (run->problems)
-				return;
-			frame = wire_begin(&run->peer[0].out, WIRE_HOLD);
-			wire_put_text(&run->peer[0].out, run->address);
-			wire_put(&run->peer[0].out, (uint32_t)run->plan->port);
-			wire_end(&run->peer[0].out, frame);
-		}
-	}
-	if (run->step == HOLD && run->held) {
-		for (size_t h = 1; h < hosts(run); h++) {
-			struct buf *out = &run->peer[h].out;
-
-			frame = wire_begin(out, WIRE_PROBE);
-			wire_put_text(out, run->address);
-			wire_put(out, run->port);
-			wire_end(out, frame);
-		}
-		run->step = PROBE;
-	}
-	if (run->step == PROBE) {
-		for (size_t h = 1; h < hosts(run); h++)
-			if (!run->peer[h].probed)
-				return;
-		run->step = RUN;
-		run->started = clock_ms();
-		for (size_t h = 0; h < hosts(run); h++)
-			say_start(run, h);
-	}
+	run->looked = true;
+	if (run->problems || run->options->check)
+		return;
+	run_check_report(run);		/* warnings */
+	run->step = RUN;
+	run->started = clock_ms();
+	for (size_t h = 0; h < hosts(run); h++)
+		say_start(run, h);
 }
 
 static void
@@ -193,52 +129,6 @@ reply_pmi(void *user, size_t rank, const char *line, size_t n)
 	wire_put(out, (uint32_t)rank);
 	wire_put_bytes(out, line, n);
 	wire_end(out, frame);
-}
-
-static void
-hear_answer(struct run *run, size_t host, struct wire_frame *frame)
-{
-	struct peer	*peer = &run->peer[host];
-	char		*text, *hint = NULL;
-
-	switch (frame->type) {
-	case WIRE_HELLO:
-		if (wire_get(frame) != WIRE_VERSION)
-			run_problem(run, host, "the agent there is another version",
-			    "remove ~/.cache/accel there");
-		free(wire_get_text(frame));
-		text = wire_get_text(frame);
-		if (text)
-			snprintf(peer->address, sizeof peer->address, "%s", text);
-		free(text);
-		peer->greeted = true;
-		break;
-	case WIRE_CHECKED:
-	case WIRE_PROBED:
-		text = wire_get_text(frame);
-		if (frame->type == WIRE_CHECKED) {
-			hint = wire_get_text(frame);
-			peer->checked = true;
-		} else
-			peer->probed = true;
-		if (text && *text)
-			run_problem(run, host, text, hint ? hint :
-			    "open that port between the hosts, or name another "
-			    "address: --main_process_ip");
-		free(text);
-		free(hint);
-		break;
-	default:	/* WIRE_HELD */
-		run->port = wire_get(frame);
-		text = wire_get_text(frame);
-		if (!run->port)
-			run_problem(run, host, text && *text ? text : "no free port",
-			    run->plan->port ? "another program has it: choose "
-			    "another --main_process_port, or 0 for any" :
-			    "--main_process_ip must be an address of rank 0's host");
-		free(text);
-		run->held = true;
-	}
 }
 
 static void
@@ -285,7 +175,7 @@ hear(struct run *run, size_t host, struct wire_frame *frame)
 	case WIRE_CHECKED:
 	case WIRE_HELD:
 	case WIRE_PROBED:
-		hear_answer(run, host, frame);
+		run_check_hear(run, host, frame);
 		break;
 	case WIRE_STARTED:
 	case WIRE_OUT:
@@ -318,9 +208,10 @@ lose(struct run *run, size_t host, const char *why)
 		err_set(&err, "%s", why);
 	else if (peer->transport->result(peer->link, &err) == 0)
 		err_set(&err, "the connection ended");
-	if (run->step < RUN)
-		run_problem(run, host, err.text, err.hint);
-	else
+	if (run->step < RUN) {
+		if (!run->looked)
+			run_problem(run, host, err.text, err.hint);
+	} else
 		fail(run, host, run->plan->world, 1 << 8, err.text);
 }
 
@@ -412,15 +303,29 @@ over(const struct run *run)
 		return true;
 	if (run->step < RUN && run->caught)
 		return true;
-	if (run->step < RUN && run->problems) {
-		/* All hosts' problems, in one table: wait for the others. */
-		for (size_t h = 0; h < hosts(run); h++)
-			if (!run->peer[h].problem.text[0] &&
-			    !run->peer[h].checked)
-				return false;
-		return true;
+	/* All hosts' problems, in one table: it waited for the others. */
+	return run->step < RUN && run->looked;
+}
+
+/* A host that gets nowhere is told; one that is only slow has its time. */
+static bool
+is_late(struct run *run, size_t host, int64_t now)
+{
+	struct peer	*peer = &run->peer[host];
+	const char	*phase = peer->greeted ? "looking at it" :
+			    peer->transport->phase(peer->link);
+	char		 text[200];
+
+	if (phase != peer->phase) {
+		peer->phase = phase;
+		peer->phase_at = now;
 	}
-	return false;
+	if (now - peer->phase_at <= READY_MS || run->looked)
+		return false;
+	snprintf(text, sizeof text, "not ready after %d s, while %s",
+	    READY_MS / 1000, phase);
+	lose(run, host, text);
+	return true;
 }
 
 static void
@@ -472,14 +377,7 @@ turn(struct run *run, struct pollfd *fds)
 		if (peer->greeted && !peer->done &&
 		    now - peer->heard > WIRE_SILENCE_MS)
 			lose(run, h, "nothing was heard from it for 10 s");
-		else if (run->step < RUN && now - run->began > READY_MS) {
-			char text[200];
-
-			snprintf(text, sizeof text, "not ready after %d s, while %s",
-			    READY_MS / 1000, peer->greeted ? "looking at it" :
-			    peer->transport->phase(peer->link));
-			run_problem(run, h, text, "is that host all right?");
-			peer->checked = true;
+		else if (run->step < RUN && is_late(run, h, now)) {
 		} else if (run->stopping && now > run->give_up_at)
 			lose(run, h, "it did not say that its ranks have ended");
 		else
@@ -530,16 +428,20 @@ open_peers(struct run *run)
 		struct peer		*peer = &run->peer[h];
 		const struct host	*host = &run->plan->hosts.host[h];
 
+		struct err		 err = ERR_INIT;
+
 		peer->transport = host_is_local(host) ? &transport_exec :
-		    transport_ssh(run->options->transport, &peer->problem);
+		    transport_ssh(run->options->transport, &err);
 		peer->out.max = (size_t)1 << 30;
 		peer->heard = peer->said = clock_ms();
-		if (!peer->transport || peer->transport->open(run->options->transport, host->name,
-		    &peer->link, &peer->problem) < 0) {
-			run->problems = peer->closed = true;
+		if (!peer->transport ||
+		    peer->transport->open(run->options->transport, host->name,
+		    &peer->link, &err) < 0) {
+			peer->closed = true;
+			run_problem(run, h, err.text, err.hint);
 			continue;
 		}
-		say_check(run, h);
+		run_check_begin(run, h);
 	}
 }
 
@@ -582,6 +484,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	for (size_t h = 0; run.peer && h < hosts(&run); h++) {
 		if (run.peer[h].link)
 			run.peer[h].transport->close(run.peer[h].link);
+		run_check_clear(&run.peer[h]);
 		buf_clear(&run.peer[h].in);
 		buf_clear(&run.peer[h].out);
 	}

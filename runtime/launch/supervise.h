@@ -8,15 +8,45 @@
 #define RUNTIME_LAUNCH_SUPERVISE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct err;
 struct plan;
+struct strv;
 struct transport_options;
+
+struct trouble {		/* with a host, before anything starts */
+	bool	 fatal;		/* nothing starts */
+	char	*what, *hint;
+};
+
+struct checked_host {
+	const char		*name;
+	long			 ranks;
+	bool			 ready;		/* no fatal trouble */
+	const struct strv	*facts;		/* agent_facts.c has the names */
+	double			 ahead_s;	/* its clock, of this machine's */
+	const char		*interface;	/* for rank 0's address, or "" */
+	const struct trouble	*trouble;
+	size_t			 troubles;
+};
+
+struct checked {
+	const struct checked_host	*host;
+	size_t				 count;
+	const char			*address;	/* of rank 0, or "" */
+	bool				 ready;
+};
 
 struct supervise_options {
 	const struct transport_options	*transport;
 	double	grace_s;	/* from SIGTERM to SIGKILL */
 	bool	colour;
+	bool	check;		/* look at the hosts, and start nothing */
+	bool	no_preflight;	/* look only at what a start needs */
+	/* With "check": called once with what was found. */
+	void	(*checked)(void *user, const struct checked *result);
+	void	*user;
 };
 
 /* The exit code of the run: 0, that of the first rank that failed, 128 + n for

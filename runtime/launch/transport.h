@@ -8,6 +8,7 @@ struct err;
 struct transport_options {
 	const char *agent_path;		/* the agent's file, here */
 	const char *ssh_config;		/* or NULL */
+	int	    connect_timeout_s;	/* 0: 10 */
 };
 
 struct transport {

@@ -16,18 +16,26 @@
 #include "runtime/base/buf.h"
 
 enum {
-	WIRE_VERSION = 1,
+	WIRE_VERSION = 2,
 	WIRE_MAX = 16 << 20,		/* bytes in a frame */
 	WIRE_BEAT_MS = 1000,		/* each side says something that often */
 	WIRE_SILENCE_MS = 10000		/* and is lost after this long */
 };
 
+enum {				/* what WIRE_CHECK asks for */
+	WIRE_CHECK_FACTS = 1 << 0,	/* more than what a start needs */
+	WIRE_CHECK_PYTHON = 1 << 1	/* the program is an interpreter */
+};
+
 enum wire_type {
 	/* from the launcher */
 	WIRE_BEAT = 1,	/* both ways: nothing but "I am here" */
-	WIRE_CHECK,	/* folder, program, script or "", PATH or "" */
-	WIRE_HOLD,	/* address, port (0: any): bind it until rank 0 starts */
-	WIRE_PROBE,	/* address, port: can you connect? */
+	WIRE_CHECK,	/* WIRE_CHECK_..., folder, program, script or "", PATH or
+			   "", what to activate or "" */
+	WIRE_HOLD,	/* address or "" for all, port (0: any), token: bind it
+			   until rank 0 starts, and give who comes the token */
+	WIRE_PROBE,	/* port, token, n, address...: which lead to who knows
+			   the token? */
 	WIRE_START,	/* one rank: grace ms, how many such frames come in all,
 			   rank, folder, argc, argv..., envc, env... (over the
 			   agent's own) */
@@ -37,9 +45,11 @@ enum wire_type {
 	WIRE_STOP,	/* grace ms: end all ranks */
 	/* from the agent */
 	WIRE_HELLO,	/* version, host name, address on which ssh came or "" */
-	WIRE_CHECKED,	/* problem or "", what to do */
+	WIRE_CHECKED,	/* n, (fatal, problem, what to do)..., m, fact... as
+			   "name=value" */
 	WIRE_HELD,	/* port or 0, problem */
-	WIRE_PROBED,	/* problem or "" */
+	WIRE_PROBED,	/* n, (problem or "", interface of our own address on the
+			   way, interface that the route leaves by)... */
 	WIRE_STARTED,	/* rank, pid */
 	WIRE_OUT,	/* rank, stream 1 or 2, bytes */
 	WIRE_EXIT,	/* rank, status as of waitpid, reason or "" */
