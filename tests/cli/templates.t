@@ -14,6 +14,8 @@ for file in "$top_srcdir"/templates/*.yaml; do
 	machines=$(sed -n 's/^num_machines: //p' "$file")
 	is "$name breaks no rule" "$("$accel" config check --no-probe "$file")" \
 		"$file: no problems"
+	# PyTorch/XLA starts a TPU's own: one process each machine
+	grep -q '^distributed_type: XLA' "$file" && n=$machines
 	hosts=$(seq -s , -f node%g:$((n / machines)) "$machines")
 	[ "$machines" -gt 1 ] || hosts=localhost
 	out=$("$accel" launch --config_file "$file" --hosts "$hosts" --print "$work/train.py" 2>&1)
