@@ -3,17 +3,11 @@
  * safetensors file with slices.  What is accepted is merged in memory, so that
  * a place outside a file or a tensor would be seen. */
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/err.h"
 #include "runtime/weights/weights.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "tests/fuzz/fuzz.h"
 
 enum { LARGEST = 1 << 20 };	/* bytes of a tensor that is merged */
 
@@ -25,9 +19,16 @@ put(const char *name, const void *data, size_t n)
 {
 	int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
-		abort();
+	MUST(fd >= 0 && write(fd, data, n) == (ssize_t)n);
 	close(fd);
+}
+
+static void
+end(void)
+{
+	unlinkat(at, "__0_0.distcp", 0);
+	unlinkat(at, "__1_0.distcp", 0);
+	rmdir(folder);
 }
 
 static void
@@ -39,8 +40,8 @@ begin(void)
 	size_t		 n;
 	FILE		*f;
 
-	if (!mkdtemp(folder))
-		abort();
+	MUST(mkdtemp(folder));
+	atexit(end);
 	at = open(folder, O_RDONLY | O_DIRECTORY);
 	/* the files of tests/data/dcp/.metadata, a good seed */
 	for (int i = 0; i < 2; i++) {
@@ -71,6 +72,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		put(".metadata", data, n);
 	ret = slices ? weights_read_shards(&w, folder, &err) :
 	    weights_read_dcp(&w, folder, &err);
+	MUST(ret == 0 || *err.text);
 	if (ret == 0 && weights_check(&w, &err) == 0)
 		for (size_t i = 0; i < w.tensors; i++) {
 			if (w.tensor[i].bytes > LARGEST)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each program over its kept corpus, as a test.
-check_PROGRAMS += %D%/agentwire %D%/devicewire %D%/edit %D%/flags %D%/hosts \
-	%D%/json %D%/weights %D%/yaml
-TESTS += %D%/agentwire %D%/devicewire %D%/edit %D%/flags %D%/hosts \
-	%D%/json %D%/weights %D%/yaml
+check_PROGRAMS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
+	%D%/flags %D%/hosts %D%/json %D%/weights %D%/yaml
+TESTS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
+	%D%/flags %D%/hosts %D%/json %D%/weights %D%/yaml
 fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_agentwire_SOURCES = %D%/agentwire.c $(fuzz_main)
 %C%_agentwire_LDADD = runtime/launch/liblaunch.la
+%C%_checkpoint_SOURCES = %D%/checkpoint.c $(fuzz_main)
+%C%_checkpoint_LDADD = runtime/weights/libweights.la
 %C%_devicewire_SOURCES = %D%/devicewire.c $(fuzz_main)
 %C%_devicewire_LDADD = runtime/device/libdevice.la runtime/base/libbase.la
 %C%_edit_SOURCES = %D%/edit.c $(fuzz_main)
@@ -33,7 +35,7 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agentwire devicewire edit flags hosts json weights yaml
+fuzz_names = agentwire checkpoint devicewire edit flags hosts json weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libsafetensors_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
