@@ -13,6 +13,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/num.h"
 #include "runtime/config/intern.h"
+#include "runtime/config/words.h"
 
 #include "runtime/base/banned.h"
 
@@ -405,6 +406,14 @@ section_counts(const struct config *c, const char *group)
 	    "fp8_config") && c->main.mixed_precision == precision_fp8);
 }
 
+static const char *
+needs(int id, struct buf *room)
+{
+	buf_clear(room);
+	field_needs((enum field_id)id, room);
+	return buf_text(room);
+}
+
 /* The rules. */
 
 const struct rule rules[] = {
@@ -498,6 +507,7 @@ config_problems(const struct config *c, const struct site *site,
 {
 	static const struct site	unknown;
 	const struct site		*s = site ? site : &unknown;
+	struct buf			 room = BUF_INIT;
 	int				 status = 0;
 
 #define RULE(name, fatal, field, broken, law, remedy, ...)		\
@@ -511,6 +521,7 @@ config_problems(const struct config *c, const struct site *site,
 #undef RULE
 #undef RULE_EACH
 	errors_first(out);
+	buf_clear(&room);
 	return status ? err_nomem(err) : 0;
 }
 

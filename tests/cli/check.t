@@ -27,7 +27,7 @@ is "all problems come at once, errors first, with line and rule" "$(echo "$out" 
 'bad.yaml:5: error: fsdp_reshard_after_forward "FULL_SHARD" is neither true nor false [fsdp_reshard]
 bad.yaml:10: error: num_processes 6 is not dp_replicate 1 x dp_shard 4 x tp 2 x cp 1 = 8 [mesh_world]
 bad.yaml:11: warning: main_process_port 80 is for root alone [port_privileged]
-bad.yaml:6: warning: fsdp_backward_prefetch has no effect with the other values [no_effect]
+bad.yaml:6: warning: fsdp_backward_prefetch has no effect unless distributed_type is FSDP and fsdp_version is 1 [no_effect]
 2 errors, 2 warnings'
 has "and what to do" "$out" "    use true for FULL_SHARD"
 out=$("$accel" config check --no-probe --num_processes 8 \
