@@ -265,7 +265,8 @@ command_help(const struct command *c, FILE *to)
 {
 	static const struct option	help = { .name = "help", .letter = 'h',
 	    .what = "this text" };
-	const char			*name = path_of(c), *gap = *name ? " " : "";
+	const char			*name = path_of(c);
+	const char			*gap = *name ? " " : "";
 
 	if (c->below)
 		fprintf(to, "usage: accel%s%s COMMAND ...\n", gap, name);
@@ -325,9 +326,12 @@ no_command(const struct command *c, const char *name, struct err *err)
 static void
 drop(const struct command *c, void *options)
 {
-	for (const struct option *o = c->options; o && o->name; o++)
+	for (const struct option *o = c->options; o && o->name; o++) {
+		void *at = (char *)options + o->offset;
+
 		if (o->kind == OPTION_LIST || o->kind == OPTION_MORE)
-			strv_clear((struct strv *)((char *)options + o->offset));
+			strv_clear(at);
+	}
 	free(options);
 }
 

@@ -70,7 +70,7 @@ struct option {
 struct call {			/* a command whose words were read */
 	const struct command	*command;
 	void			*options;	/* the command's own struct */
-	struct config		*config;	/* with COMMAND_FIELDS, else NULL */
+	struct config		*config;	/* COMMAND_FIELDS; else NULL */
 	int			 argc;		/* words that are no flags */
 	char			**argv;
 };
@@ -88,7 +88,7 @@ struct command {
 	/* Gives the exit code; -1 is 1.  What is in *err gets printed. */
 	int		(*run)(struct call *call, struct err *err);
 	const char	*path;		/* "config show", where that differs */
-	const char	*words;		/* for usage: "KEY=VALUE ...", or NULL */
+	const char	*words;		/* in usage: "KEY=VALUE ..."; or NULL */
 	int		 least, most;	/* how many; most -1: any number */
 	enum takes	 takes;		/* what they are */
 	const char	*list;		/* TAKES_WORDS */

@@ -100,9 +100,9 @@ run(struct call *call, struct err *err)
 
 const struct command command_config = {
 	"config", "make, show, check and change a configuration", .run = run,
-	.about = "Asks, checks and writes the file that accel launch reads.  At a "
-	    "terminal it\noffers screens (accel-setup).  The commands below it "
-	    "work without questions.",
+	.about = "Asks, checks and writes the file that accel launch reads.  "
+	    "At a terminal it\noffers screens (accel-setup).  The commands "
+	    "below it work without questions.",
 	.page = "accel-config(1)", .options = options,
 	.size = sizeof(struct wizard), .below = commands,
 };
@@ -210,8 +210,8 @@ cli_config_save(const struct config *was, const struct config *is,
 		printf("%swritten: %s\n", buf_text(&text), was->path);
 	if (code == 0 && notice) {
 		fflush(stdout);
-		fprintf(stderr, "accel: %s: written anew, without its comments: "
-		    "%s\n", was->path, notice);
+		fprintf(stderr, "accel: %s: written anew, without its "
+		    "comments: %s\n", was->path, notice);
 	}
 	if (code == 0)
 		warn(was, is);

@@ -12,7 +12,8 @@
 
 #include "runtime/base/banned.h"
 
-enum { DIFF_EQUAL, DIFF_DIFFER, DIFF_ERROR };	/* exit codes, as diff has them */
+/* Exit codes, as diff(1) has them. */
+enum { DIFF_EQUAL, DIFF_DIFFER, DIFF_ERROR };
 
 struct diff {
 	bool	json, quiet;
@@ -87,8 +88,8 @@ out:
 const struct command command_config_diff = {
 	"diff", "compare two files by what they mean", .run = run,
 	.path = "config diff",
-	.about = "Compares two files value by value, each as today's words have "
-	    "it.\nExit code: 0 equal, 1 different, 2 error.",
+	.about = "Compares two files value by value, each as today's words "
+	    "have it.\nExit code: 0 equal, 1 different, 2 error.",
 	.words = "A B", .least = 2, .most = 2, .takes = TAKES_YAML,
 	.page = "accel-config(1)", .options = options,
 	.size = sizeof(struct diff),

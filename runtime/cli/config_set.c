@@ -131,8 +131,8 @@ out:
 
 const struct command command_config_set = {
 	"set", "change keys of the file", .run = run, .path = "config set",
-	.about = "Changes keys of the file, all of them or, where one is wrong, "
-	    "none.\nComments and order stay.  KEY=null takes a key out, as "
+	.about = "Changes keys of the file, all of them or, where one is "
+	    "wrong, none.\nComments and order stay.  KEY=null takes a key out, as "
 	    "--unset does.",
 	.words = "KEY=VALUE ...", .most = -1, .takes = TAKES_SETTING,
 	.page = "accel-config(1)", .options = options,

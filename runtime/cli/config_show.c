@@ -84,7 +84,7 @@ print_json(const struct config *c, const struct show *o, struct err *err)
 		if (!shown(c, id, o->all))
 			continue;
 		config_whence(c, id, &from);
-		json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:s, s:b}",
+		json_array_append_new(all, json_pack("{ss ss so ss sb}",
 		    "section", fields[i].group, "key", fields[i].key,
 		    "value", value_of(c, id), "origin", buf_text(&from),
 		    "applies", config_applies(c, id)));

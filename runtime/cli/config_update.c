@@ -42,8 +42,8 @@ run(struct call *call, struct err *err)
 const struct command command_config_update = {
 	"update", "write an older file in today's words", .run = run,
 	.path = "config update",
-	.about = "Reads the file, with all that older versions wrote, and writes "
-	    "it with\ntoday's keys and values.  Its meaning, its comments and "
+	.about = "Reads the file, with all that older versions wrote, and "
+	    "writes it with\ntoday's keys and values.  Its meaning, its comments and "
 	    "its order stay.",
 	.words = "[FILE]", .most = 1, .takes = TAKES_YAML,
 	.page = "accel-config(1)", .options = options,

@@ -23,8 +23,8 @@ struct changes {
 
 #define CHANGES_INIT { NULL, 0 }
 
-/* Puts what differs there, in the order of the table, for what was there before.
- * On -1 *out is as it was. */
+/* Replaces what is in *out by what differs, in the order of the table.  On -1
+ * *out is as it was. */
 int  changes_find(struct changes *out, const struct config *was,
     const struct config *is, struct err *err);
 

@@ -188,12 +188,13 @@ field_needs(enum field_id id, struct buf *out)
 	};
 	enum { WORDS = sizeof words / sizeof *words };
 	const char	*at = fields[id].when_text, *word;
+	const struct field *place = &fields[FIELD_main_compute_environment];
 	bool		 always = !strcmp(at, "true");
 
 	if (fields[id].flags & FIELD_CLOUD)
-		buf_addf(out, "%s is %s%s", fields[FIELD_main_compute_environment]
-		    .key, fields[FIELD_main_compute_environment].choice
-		    [place_AMAZON_SAGEMAKER].word, always ? "" : " and ");
+		buf_addf(out, "%s is %s%s", place->key,
+		    place->choice[place_AMAZON_SAGEMAKER].word,
+		    always ? "" : " and ");
 	while (*at && !always) {
 		bool	not = !strncmp(at, "!c->", 4);
 		size_t	n, i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Differences of lines: fixed cases, and that they lead from one to the other. */
+/* Differences of lines: fixed cases, and that they lead from text to text. */
 #include <stdlib.h>
 #include <string.h>
 

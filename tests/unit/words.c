@@ -157,7 +157,8 @@ lists(void)
 {
 	static const struct { const char *text, *said; } cases[] = {
 		{ "a,b", "[a, b]" }, { "[a, b]", "[a, b]" }, { "a", "[a]" },
-		{ "[]", "[]" }, { "a b,c", "[a b, c]" }, { "a\nb,c", "[a, b,c]" },
+		{ "[]", "[]" }, { "a b,c", "[a b, c]" },
+		{ "a\nb,c", "[a, b,c]" },
 		{ "a,", "[a]" },
 	};
 	struct config	c;
