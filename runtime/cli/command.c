@@ -242,6 +242,26 @@ command_read(const struct command *c, char **argv, void *options,
 	    argv[c->most] : "", err);
 }
 
+/* Words in lines of 80 columns, from the 25th on. */
+static void
+wrap(const char *text, FILE *to)
+{
+	size_t	at = 24;
+
+	while (*(text += strspn(text, " "))) {
+		size_t n = strcspn(text, " ");
+
+		if (at > 24 && at + 1 + n > 80) {
+			fprintf(to, "\n%24s", "");
+			at = 24;
+		}
+		at += (size_t)fprintf(to, "%s%.*s", at > 24 ? " " : "", (int)n,
+		    text);
+		text += n;
+	}
+	putc('\n', to);
+}
+
 static void
 help_option(const struct option *o, FILE *to)
 {
@@ -255,9 +275,10 @@ help_option(const struct option *o, FILE *to)
 	snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", o->name,
 	    o->arg ? " " : "", o->arg ? o->arg : "");
 	if (strlen(left) > 23)
-		fprintf(to, "%s\n%24s%s\n", left, "", o->what);
+		fprintf(to, "%s\n%24s", left, "");
 	else
-		fprintf(to, "%-23s %s\n", left, o->what);
+		fprintf(to, "%-23s ", left);
+	wrap(o->what, to);
 }
 
 void

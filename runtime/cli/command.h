@@ -61,6 +61,9 @@ struct option {
 #define MORE_VALUES(s, m, name, letter, arg, takes, what)	\
 	{ name, letter, arg, what, takes, NULL, OPTION_MORE,	\
 	    OPTION_AT(s, m, struct strv) }
+#define CHOICES_OF(s, m, name, arg, words, what)	\
+	{ name, 0, arg, what, TAKES_WORDS, words, OPTION_LIST,	\
+	    OPTION_AT(s, m, struct strv) }
 #define OPTIONS_END	{ .name = NULL }
 /* The option that most commands have; the member is config_file. */
 #define CONFIG_FILE(s)	\

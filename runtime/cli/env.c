@@ -169,7 +169,7 @@ out:
 const struct command command_env = {
 	"env", "say what this machine has, for a report", .run = run,
 	.about = "Says what this machine has: Accelerate's lines first, to "
-	    "paste into a report of a\nproblem, then accel's own.  Secrets are "
+	    "paste into a report of\na problem, then accel's own.  Secrets are "
 	    "left out.",
 	.page = "accel-env(1)", .options = options, .size = sizeof(struct env),
 };

@@ -29,17 +29,20 @@ struct words {			/* as they were typed */
 	    explain, ascii, remote_code;
 };
 
+/* "ddp zero1 ... " */
+#define WORD_OF(symbol, word, what)	word " "
+
 static const struct option options[] = {
 	CONFIG_FILE(struct words),
-	VALUES(struct words, dtypes, "dtypes", 0, "TYPE", TAKES_TEXT,
+	CHOICES_OF(struct words, dtypes, "dtypes", "TYPE",
+	    "float32 float16 int8 int4",
 	    "float32, float16, int8, int4; more may follow"),
-	VALUES(struct words, sharding, "sharding", 0, "KIND", TAKES_TEXT,
-	    "ddp zero1 zero2 zero3 fsdp fsdp-grad-op hsdp megatron ..."),
-	VALUES(struct words, precision, "precision", 0, "KIND", TAKES_TEXT,
-	    "fp32, fp16, bf16, bf16-pure, fp8"),
+	CHOICES_OF(struct words, sharding, "sharding", "KIND",
+	    SHARDINGS(WORD_OF), SHARDINGS(WORD_OF)),
+	CHOICES_OF(struct words, precision, "precision", "KIND",
+	    TRAININGS(WORD_OF), TRAININGS(WORD_OF)),
 	CHOICE_OF(struct words, optimizer, "optimizer", "KIND",
-	    "sgd momentum adam adam-8bit adafactor lion",
-	    "sgd momentum adam adam-8bit adafactor lion (adam)"),
+	    OPTIMIZERS(WORD_OF), OPTIMIZERS(WORD_OF) "(adam)"),
 	VALUE(struct words, seq_length, "seq_length", 0, "N", TAKES_TEXT,
 	    "tokens of a sequence (1024)"),
 	VALUE(struct words, batch_size, "batch_size", 0, "N", TAKES_TEXT,
@@ -105,15 +108,8 @@ take_words(struct estimate *e, const struct words *w, struct call *call,
 	int	at;
 
 	*model = NULL;
-	for (size_t i = 0; i < w->dtypes.count; i++) {
-		if ((at = dtype_named(w->dtypes.item[i])) < 0) {
-			err_set(err, "--dtypes: there is no \"%s\"",
-			    w->dtypes.item[i]);
-			return err_hint(err, "one of: float32 float16 int8 "
-			    "int4");
-		}
-		e->dtype[at] = true;
-	}
+	for (size_t i = 0; i < w->dtypes.count; i++)
+		e->dtype[dtype_named(w->dtypes.item[i])] = true;
 	for (int i = 0; i < call->argc; i++) {
 		at = w->dtypes.count ? dtype_named(call->argv[i]) : -1;
 		if (at >= 0)
@@ -131,26 +127,12 @@ take_words(struct estimate *e, const struct words *w, struct call *call,
 	return 0;
 }
 
-static int
+static void
 take_kinds(bool *out, const struct memory_word *words, int count,
-    const struct strv *said, const char *flag, struct err *err)
+    const struct strv *said)
 {
-	for (size_t i = 0; i < said->count; i++) {
-		struct buf	all = BUF_INIT;
-		int		at = memory_word(words, count, said->item[i]);
-
-		if (at >= 0) {
-			out[at] = true;
-			continue;
-		}
-		for (int k = 0; k < count; k++)
-			buf_addf(&all, " %s", words[k].word);
-		err_set(err, "--%s: there is no \"%s\"", flag, said->item[i]);
-		err_hint(err, "one of:%s", buf_text(&all));
-		buf_clear(&all);
-		return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < said->count; i++)
+		out[memory_word(words, count, said->item[i])] = true;
 }
 
 static int
@@ -324,12 +306,10 @@ take_flags(struct estimate *e, const struct words *w, struct call *call,
     const char **model, struct err *err)
 {
 	if (take_words(e, w, call, model, err) < 0 ||
-	    take_kinds(e->sharding, sharding_words, SHARDING_COUNT,
-	    &w->sharding, "sharding", err) < 0 ||
-	    take_kinds(e->training, training_words, TRAINING_COUNT,
-	    &w->precision, "precision", err) < 0 ||
 	    take_order(&e->order, w, err) < 0)
 		return -1;
+	take_kinds(e->sharding, sharding_words, SHARDING_COUNT, &w->sharding);
+	take_kinds(e->training, training_words, TRAINING_COUNT, &w->precision);
 	e->room_from = "--gpu_memory";
 	if (w->gpu_memory && memory_parse(w->gpu_memory, &e->room) < 0) {
 		err_set(err, "--gpu_memory %s: not a size", w->gpu_memory);

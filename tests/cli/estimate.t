@@ -42,6 +42,11 @@ is "a type that is none is wrong usage" \
                        one of: float32 float16 int8 int4
 2"
 
+is "--help fits a terminal" \
+	"$("$accel" estimate-memory --help | awk 'length($0) > 80')" ""
+has "and has every kind" "$("$accel" estimate-memory --help | tr -s ' \n' ' ')" \
+	"hsdp hsdp-grad-op megatron megatron-dist"
+
 # A terminal.
 if command -v script >/dev/null; then
 	screen() {
