@@ -16,6 +16,7 @@
 #include "runtime/base/strv.h"
 #include "runtime/cli/check.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/view.h"
 #include "runtime/cli/cloud.h"
 #include "runtime/cli/config.h"
 #include "runtime/config/rules.h"
@@ -34,6 +35,7 @@ struct flags {
 	struct strv	 hosts, hostfile, env;
 	const char	*connect_timeout;
 	bool		 print, keep_unknown, no_preflight, json;
+	struct view_flags view;
 };
 
 /* What says which ranks, where and how: for launch and for check. */
@@ -58,6 +60,7 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 	VALUE(struct flags, grace, "grace", 0, "SECONDS", TAKES_TEXT,
 	    "from being told to stop to being killed (5)"),
+	VIEW_OPTIONS(struct flags, view),
 	SWITCH(struct flags, print, "print", 0,
 	    "show ranks, environment and commands; start nothing"),
 	OPTIONS_END
@@ -75,6 +78,7 @@ struct order {
 	struct strv	 env;		/* NAME=VALUE for every rank */
 	struct quick	 quick;		/* what this machine is */
 	const char	*config_file, *ssh_config;
+	const struct view_flags *view;	/* borrowed */
 	double		 grace_s;
 	long		 connect_timeout_s;
 	bool		 print, no_preflight;
@@ -125,6 +129,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->config_file = f->config_file;
 	o->ssh_config = f->ssh_config;
 	o->print = f->print;
+	o->view = &f->view;
 	o->no_preflight = f->no_preflight;
 	o->json = f->json;
 	if (f->connect_timeout && num_parse(f->connect_timeout, 1, 3600,
@@ -298,13 +303,19 @@ start(struct order *o, struct err *err)
 		.transport = &transport, .grace_s = o->grace_s,
 		.check = o->check, .no_preflight = o->no_preflight,
 		.checked = o->json ? check_print_json : check_print_text,
-		.colour = isatty(1) && !getenv("NO_COLOR"),
+		.role = o->config->launch.role,
 	};
 	const char			*python = getenv("ACCEL_PYTHON");
 	struct plan			 plan = PLAN_INIT;
 	struct plan_order		 order = {
 		.config = o->config, .hosts = &o->hosts, .argv = o->script,
 		.python = python && *python ? python : "python3",
+	};
+	struct view			 view;
+	struct view_order		 show = {
+		.flags = o->view, .log_dir = o->config->launch.log_dir,
+		.tee = o->config->launch.tee,
+		.redirects = o->config->launch.redirects,
 	};
 	unsigned char			 random[8];
 	char				 job[17], *folder, *agent;
@@ -332,7 +343,7 @@ start(struct order *o, struct err *err)
 	o->quick.facts.folder = folder;
 	order.facts = &o->quick.facts;
 	order.folder = folder;
-	order.job = job;
+	order.job = show.job = job;
 	order.env = &o->env;
 	if (plan_make(&plan, &order, err) < 0)
 		goto out;
@@ -350,7 +361,10 @@ start(struct order *o, struct err *err)
 			fprintf(stderr, "accel launch: no accelerator is found "
 			    "here; without one, each rank believes that it is "
 			    "alone\n  on CPUs, use --cpu\n");
-		code = supervise(&plan, &how);
+		code = view_begin(&view, &show, &plan, &how, err);
+		if (!code)
+			code = supervise(&plan, &how);
+		view_end(&view, code);
 	}
 out:
 	plan_clear(&plan);

@@ -23,7 +23,8 @@ accel_SOURCES = \
 	%D%/estimate_print.c \
 	%D%/launch.c \
 	%D%/schema.c \
-	%D%/setup.c
+	%D%/setup.c \
+	%D%/view.c %D%/view.h
 accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 accel_CPPFLAGS = $(AM_CPPFLAGS) -DLIBEXECDIR='"$(libexecdir)"' \
 	-DBINDIR='"$(bindir)"'

@@ -207,6 +207,7 @@ export_torchrun(const struct export *x, struct buf *out, struct err *err)
 		buf_addf(out, " --max_restarts %ld", c->launch.max_restarts);
 	flag(out, "rdzv_conf", c->launch.rdzv_conf);
 	flag(out, "tee", c->launch.tee);
+	flag(out, "redirects", c->launch.redirects);
 	flag(out, "log_dir", c->launch.log_dir);
 	if (c->launch.role && strcmp(c->launch.role, "default"))
 		flag(out, "role", c->launch.role);

@@ -88,7 +88,7 @@ rank_env(const struct plan *plan, struct plan_rank *r, long rank)
 	    set_number(env, "GROUP_WORLD_SIZE", (long)plan->hosts.count) < 0 ||
 	    set_number(env, "ROLE_RANK", rank) < 0 ||
 	    set_number(env, "ROLE_WORLD_SIZE", world) < 0 ||
-	    strv_setenv(env, "ROLE_NAME", "default") < 0 ||
+	    strv_setenv(env, "ROLE_NAME", plan->role) < 0 ||
 	    strv_setenv(env, "TORCHELASTIC_RESTART_COUNT", "0") < 0 ||
 	    strv_setenv(env, "TORCHELASTIC_MAX_RESTARTS", "0") < 0 ||
 	    strv_setenv(env, "TORCHELASTIC_RUN_ID", plan->job) < 0 ||
@@ -153,6 +153,7 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	new.script = strdup(c->launch.module || c->launch.no_python ||
 	    !order->argv[0] ? "" : order->argv[0]);
 	new.job = strdup(order->job);
+	new.role = strdup(c->launch.role ? c->launch.role : "default");
 	new.rank = calloc(new.world, sizeof *new.rank);
 	if (c->main.main_process_ip)
 		new.address = strdup(c->main.main_process_ip);
@@ -160,7 +161,8 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	new.devices = config_wants_device(c) && !c->main.gpu_ids &&
 	    !strv_getenv(order->env, "CUDA_VISIBLE_DEVICES");
 	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
-	if (!new.folder || !new.script || !new.job || !new.rank)
+	if (!new.folder || !new.script || !new.job || !new.role ||
+	    !new.rank)
 		goto nomem;
 	facts.local = new.hosts.host[0].slots;
 	if (config_env(c, &facts, &common, err) < 0)
@@ -257,5 +259,6 @@ plan_clear(struct plan *plan)
 	free(plan->script);
 	free(plan->address);
 	free(plan->job);
+	free(plan->role);
 	*plan = (struct plan)PLAN_INIT;
 }

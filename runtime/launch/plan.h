@@ -37,6 +37,7 @@ struct plan {
 	char			*job;		/* a token unlike any other */
 	bool			 python;	/* argv[0] is an interpreter */
 	bool			 devices;	/* each rank takes a GPU of its own */
+	char			*role;		/* of the ranks */
 };
 
 struct plan_order {

@@ -53,8 +53,15 @@ struct failure {
 	size_t	host, rank;	/* rank is plan->world where the host is lost */
 	pid_t	pid;
 	int	status;
-	int64_t	after_ms;
-	char	reason[600];
+	int64_t	after_ms, wall_ms;
+	char	reason[600];		/* why, in words */
+};
+
+struct rank_end {		/* how a rank ended */
+	bool	 ended, told;	/* after it was told to */
+	int	 status;
+	int64_t	 after_ms, wall_ms;
+	char	*why;		/* NULL where it ended well */
 };
 
 struct run {
@@ -64,6 +71,7 @@ struct run {
 	struct output			 output;
 	struct pmi			*pmi;
 	pid_t				*pid;	/* of each rank */
+	struct rank_end			*end;	/* the same */
 	enum step			 step;
 	bool				 looked, problems, stopping, pausing;
 	enum { HOLD_NO, HOLD_ASKED, HOLD_YES, HOLD_FAILED } hold;
@@ -117,6 +125,15 @@ void run_choose_address(struct run *run);
 /* The environment that follows, for a host's ranks: NAME=VALUE. */
 int  run_address_env(const struct run *run, size_t host, struct strv *env);
 
+/* run_ends.c: what became of each rank; views and reports come from it. */
+void run_rank_started(struct run *run, size_t rank, pid_t pid);
+void run_rank_ended(struct run *run, size_t rank, int status,
+    const char *reason);
+/* Did it fail by itself, and not as it was told to stop? */
+bool run_rank_failed(const struct run *run, size_t rank);
+/* Puts the cause into run->failure, where a victim was heard of first. */
+void run_blame(struct run *run);
+
 /* run_report.c: what went wrong, on stderr.  Gives the run's exit code. */
-int run_report(const struct run *run);
+int run_report(struct run *run);
 #endif

@@ -15,6 +15,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/launch/run.h"
 #include "runtime/device/pmi.h"
+#include "runtime/launch/streams.h"
 #include "runtime/launch/transport.h"
 #include "runtime/launch/wire.h"
 
@@ -22,8 +23,7 @@
 
 enum {
 	READY_MS = 60000,	/* for a host to get to its next step */
-	END_MS = 10000,		/* for an agent to end, over the grace period */
-	UNREAD_MAX = 4 << 20	/* unwritten output at which hosts have to wait */
+	END_MS = 10000		/* for an agent to end, over the grace period */
 };
 
 static void
@@ -113,6 +113,7 @@ fail(struct run *run, size_t host, size_t rank, int status, const char *reason)
 		.happened = true, .host = host, .rank = rank, .status = status,
 		.pid = rank < run->plan->world ? run->pid[rank] : 0,
 		.after_ms = clock_ms() - run->started,
+		.wall_ms = clock_wall_ms(),
 	};
 	snprintf(run->failure.reason, sizeof run->failure.reason, "%s", reason);
 	if (!run->stopping)
@@ -143,7 +144,7 @@ hear_rank(struct run *run, size_t host, struct wire_frame *frame)
 		return;
 	switch (frame->type) {
 	case WIRE_STARTED:
-		run->pid[rank] = (pid_t)wire_get(frame);
+		run_rank_started(run, rank, (pid_t)wire_get(frame));
 		break;
 	case WIRE_OUT:
 		number = (int)wire_get(frame);
@@ -160,9 +161,10 @@ hear_rank(struct run *run, size_t host, struct wire_frame *frame)
 	default:	/* WIRE_EXIT */
 		number = (int)wire_get(frame);
 		reason = wire_get_text(frame);
-		output_end(&run->output, rank);
+		run_rank_ended(run, rank, number, reason ? reason : "");
 		if (number)
-			fail(run, host, rank, number, reason ? reason : "");
+			fail(run, host, rank, number, run->end[rank].why ?
+			    run->end[rank].why : "");
 		free(reason);
 	}
 }
@@ -332,14 +334,14 @@ static void
 turn(struct run *run, struct pollfd *fds)
 {
 	int64_t	now = clock_ms(), wait = WIRE_BEAT_MS;
-	bool	full = run->output.pending[0].len + run->output.pending[1].len >
-	    UNREAD_MAX;
+	bool	full = output_full(&run->output);
 	nfds_t	n = 0;
 
 	fds[n++] = (struct pollfd){ run->signals, POLLIN, 0 };
 	for (int s = 0; s < 2; s++)
 		fds[n++] = (struct pollfd){
-			run->output.pending[s].len ? s + 1 : -1, POLLOUT, 0 };
+			spool_size(&run->output.pending[s]) ? s + 1 : -1,
+			POLLOUT, 0 };
 	for (size_t h = 0; h < hosts(run); h++) {
 		struct peer *peer = &run->peer[h];
 
@@ -350,6 +352,7 @@ turn(struct run *run, struct pollfd *fds)
 	}
 	if (run->stop_at && run->stop_at - now < wait)
 		wait = run->stop_at > now ? run->stop_at - now : 0;
+	output_tick(&run->output, &wait);
 	if (poll(fds, n, (int)wait) < 0 && errno != EINTR)
 		return;
 	if (fds[0].revents)
@@ -410,13 +413,16 @@ run_init(struct run *run)
 	snprintf(kvs, sizeof kvs, "accel-%s", plan->job);
 	run->peer = calloc(hosts(run), sizeof *run->peer);
 	run->pid = calloc(plan->world, sizeof *run->pid);
+	run->end = calloc(plan->world, sizeof *run->end);
 	run->pmi = pmi_new(plan->world, kvs, reply_pmi, run);
-	if (!run->peer || !run->pid || !run->pmi ||
-	    output_init(&run->output, plan->world, run->options->colour) < 0)
+	if (!run->peer || !run->pid || !run->end || !run->pmi ||
+	    output_init(&run->output, plan->world, &run->options->output) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->world; i++)
-		if (output_label(&run->output, i,
-		    label(run, plan->rank[i].host)) < 0)
+		if (output_rank(&run->output, i, label(run, plan->rank[i].host),
+		    run->options->hidden ? STREAM_BOTH & ~streams_of(
+		    run->options->hidden, plan->rank[i].local_rank) :
+		    STREAM_BOTH) < 0)
 			return -1;
 	return 0;
 }
@@ -478,6 +484,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		while (read(run.signals, &info, sizeof info) > 0)
 			;
 		sigprocmask(SIG_SETMASK, &old, NULL);
+		output_finish(&run.output);
 		output_flush(&run.output, true);
 		code = run_report(&run);
 	}
@@ -490,8 +497,11 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	}
 	output_clear(&run.output);
 	pmi_free(run.pmi);
+	for (size_t i = 0; run.end && i < plan->world; i++)
+		free(run.end[i].why);
 	free(run.peer);
 	free(run.pid);
+	free(run.end);
 	free(fds);
 	if (run.signals >= 0)
 		close(run.signals);

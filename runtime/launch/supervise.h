@@ -10,9 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/launch/output.h"
+
 struct err;
 struct plan;
 struct strv;
+struct streams;
 struct transport_options;
 
 struct trouble {		/* with a host, before anything starts */
@@ -41,13 +44,18 @@ struct checked {
 struct supervise_options {
 	const struct transport_options	*transport;
 	double	grace_s;	/* from SIGTERM to SIGKILL */
-	bool	colour;
 	bool	check;		/* look at the hosts, and start nothing */
 	bool	no_preflight;	/* look only at what a start needs */
 	/* With "check": called once with what was found. */
 	void	(*checked)(void *user, const struct checked *result);
 	void	*user;
+	struct output_options	 output;
+	const struct streams	*hidden;	/* of local ranks; or NULL */
+	const char		*role;		/* of the ranks, or NULL */
+	char			*why;		/* SUPERVISE_WHY bytes, or NULL:
+						   how it ended; "" if well */
 };
+enum { SUPERVISE_WHY = 800 };
 
 /* The exit code of the run: 0, that of the first rank that failed, 128 + n for
  * a signal, 1 where nothing could be started.  What is wrong is said on stderr. */

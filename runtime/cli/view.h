@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view: what "accel launch" and "accel run" have in common: how the output of
+ * ranks is shown and kept. */
+#ifndef RUNTIME_CLI_VIEW_H
+#define RUNTIME_CLI_VIEW_H
+
+#include <stdbool.h>
+
+#include "runtime/cli/command.h"
+#include "runtime/launch/streams.h"
+#include "runtime/launch/supervise.h"
+
+struct err;
+struct logs;
+struct plan;
+
+struct view_flags {
+	const char	*output, *fold;
+};
+
+/* Rows of an options table whose struct "s" has a struct view_flags "m". */
+#define VIEW_OPTIONS(s, m)	\
+	CHOICE_OF(s, m.output, "output", "WAY", "lines rank0 files json",	\
+	    "lines, rank0, files or json"),	\
+	CHOICE_OF(s, m.fold, "fold", "WHEN", "auto always never",	\
+	    "one line for many ranks': auto, always, never")
+
+struct view_order {
+	const struct view_flags	*flags;
+	const char	*log_dir, *tee, *redirects;	/* as torchrun; or NULL */
+	const char	*job;
+};
+
+struct view {
+	struct logs	*logs;
+	struct streams	 hidden;
+	char		 why[SUPERVISE_WHY];
+};
+
+/* Fills in how->output and the like.  0, -1, or EXIT_USAGE with the reason;
+ * view_end() ends what it began, also after a failure. */
+int  view_begin(struct view *v, const struct view_order *order,
+    const struct plan *plan, struct supervise_options *how, struct err *err);
+/* The run is over, with that exit code. */
+void view_end(struct view *v, int code);
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is seen and kept of a run.
+%C%_liblaunch_la_SOURCES += \
+	%D%/clean.c     %D%/clean.h \
+	%D%/fold.c      %D%/fold.h \
+	%D%/logs.c      %D%/logs.h \
+	%D%/ranks.c     %D%/ranks.h \
+	%D%/run_ends.c \
+	%D%/spool.c     %D%/spool.h \
+	%D%/streams.c   %D%/streams.h \
+	%D%/tail.c      %D%/tail.h
