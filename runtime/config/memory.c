@@ -144,8 +144,8 @@ kept(const struct sum *s)
 static void
 add_optimizer(struct sum *s)
 {
-	enum memory_place	 place = s->fsdp ? s->o->params_on :
-	    s->o->optimizer_on;
+	enum memory_place	 place = s->fsdp ? s->o->params_on : s->zero ?
+	    s->o->optimizer_on : ON_DEVICE;
 	double			 n = kept(s), parts = s->zero || s->fsdp ||
 	    s->o->sharding == SHARDING_MEGATRON_DIST ? s->N : 1;
 
@@ -171,15 +171,13 @@ add_temporary(struct sum *s)
 	double				 bucket;
 
 	if (s->fsdp || o->sharding == SHARDING_ZERO3) {
-		double e = s->zero && o->params_on == ON_DEVICE ? s->p : s->e;
-
 		if (o->sharding != SHARDING_GRAD_OP &&
 		    o->sharding != SHARDING_HYBRID_GRAD_OP)
-			term(s, PART_TEMPORARY, ON_DEVICE, 2 * e * s->U,
-			    "design", "2 e U (gathered)", "2 x %.0f x %.0f", e,
-			    s->U);
-		term(s, PART_TEMPORARY, ON_DEVICE, 2 * e * s->U, "design",
-		    "2 e U (their gradients)", "2 x %.0f x %.0f", e, s->U);
+			term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->e * s->U,
+			    "design", "2 e U (gathered)", "2 x %.0f x %.0f",
+			    s->e, s->U);
+		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->e * s->U, "design",
+		    "2 e U (their gradients)", "2 x %.0f x %.0f", s->e, s->U);
 	} else if (s->zero) {
 		bucket = s->P < DEEPSPEED_BUCKET ? s->P : DEEPSPEED_BUCKET;
 		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->p * bucket,

@@ -115,7 +115,8 @@ struct memory_order {
 	bool			 eager;		/* attention keeps its scores */
 	bool			 whole;		/* as one unit: no wrapping */
 	bool			 cpu;		/* trained on the CPU */
-	enum memory_place	 optimizer_on, params_on; /* offload */
+	enum memory_place	 optimizer_on, params_on; /* offload:
+					 * ZeRO has both, FSDP params_on */
 };
 
 /* One rank of anything, one sequence of 1024 tokens: a start. */

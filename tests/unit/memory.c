@@ -256,6 +256,10 @@ test_offload(void)
 	ok(state(&m) == 0 && near_to(m.total[ON_DISK], 2e9 / 4) &&
 	    near_to(m.total[ON_HOST], 14e9 / 4),
 	    "stage 3 can put those on a disk");
+	o.sharding = SHARDING_NONE;
+	m = estimate(o);
+	ok(near_to(state(&m), 16e9) && m.total[ON_HOST] == 0,
+	    "DDP can put nothing elsewhere");
 	o = order(1e9, SHARDING_FULL, TRAINING_BF16, 4);
 	o.params_on = o.optimizer_on = ON_HOST;
 	m = estimate(o);
