@@ -69,6 +69,7 @@ run(struct call *call, struct err *err)
 
 	config_init(&a);
 	config_init(&b);
+	a.keep_unknown = b.keep_unknown = true;	/* they may differ as well */
 	if (cli_config_load(&a, call->argv[0], false, err) < 0 ||
 	    cli_config_load(&b, call->argv[1], false, err) < 0 ||
 	    changes_find(&changes, &a, &b, err) < 0)

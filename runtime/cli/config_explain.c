@@ -110,6 +110,7 @@ run(struct call *call, struct err *err)
 	if (id < 0)
 		return EXIT_USAGE;
 	config_init(&now);
+	now.keep_unknown = true;	/* another key's matter */
 	if (cli_config_load(&now, o->config_file, true, err) < 0) {
 		config_clear(&now);
 		return -1;

@@ -18,7 +18,7 @@
 
 struct show {
 	const char	*config_file;
-	bool		 origin, json, all;
+	bool		 origin, json, all, keep_unknown;
 };
 
 static const struct option options[] = {
@@ -27,6 +27,8 @@ static const struct option options[] = {
 	    "where each value comes from"),
 	SWITCH(struct show, all, "all", 0,
 	    "values as well that have no effect here"),
+	SWITCH(struct show, keep_unknown, "keep_unknown", 0,
+	    "let keys be that no version of accel knows yet"),
 	SWITCH(struct show, json, "json", 0, "as JSON"),
 	OPTIONS_END
 };
@@ -150,6 +152,7 @@ run(struct call *call, struct err *err)
 
 	if (cli_config_file(call, o->config_file, &file, err) < 0)
 		return EXIT_USAGE;
+	c->keep_unknown = o->keep_unknown;
 	if (cli_config_load(c, file, true, err) < 0 || settle(c, err) < 0)
 		return -1;
 	if (!c->path)

@@ -32,6 +32,7 @@ run(struct call *call, struct err *err)
 	if (cli_config_file(call, o->config_file, &file, err) < 0)
 		return EXIT_USAGE;
 	config_init(&c);
+	c.keep_unknown = true;		/* it is written again */
 	if (cli_config_load(&c, file, false, err) == 0)
 		code = cli_config_save(&c, &c, CONFIG_RENAME, o->dry_run,
 		    err);

@@ -203,6 +203,28 @@ has "and named" "$out" "debug: false -> true"
 is "trouble is exit code 2" $? 2
 is "quiet is quiet" "$("$accel" config diff -q "$work/a" "$work/b")" ""
 
+cat >"$work/newer" <<-'END'
+	distributed_type: 'NO'
+	num_proceses: 3
+	of_tomorrow: 1
+END
+cp "$work/newer" "$work/newer2"
+out=$("$accel" config set --config_file "$work/newer" debug=1 2>&1)
+is "keys of tomorrow stay when a file is changed" \
+	"$(grep -c 'num_proceses: 3\|of_tomorrow: 1' "$work/newer")" 2
+has "with a warning that has the line" "$out" "$work/newer:2:1: "
+has "and the nearest key" "$out" "num_processes"
+ok "update keeps them" "$accel" config update "$work/newer"
+out=$("$accel" config diff "$work/newer" "$work/newer2" 2>"$work/err")
+is "diff takes them for equal" "$(echo "$out" | grep -c -- '->')" 1
+sed 's/of_tomorrow: 1/of_tomorrow: 2/' "$work/newer" >"$work/newer2"
+has "or not" "$("$accel" config diff "$work/newer" "$work/newer2" \
+	2>"$work/err")" "of_tomorrow: 1 -> 2"
+"$accel" config show "$work/newer" >"$work/out" 2>"$work/err"
+is "show refuses them as a launch does" $? 1
+ok "and lets them be as a launch does" \
+	"$accel" config show --keep_unknown "$work/newer"
+
 # explain
 out=$("$accel" config explain --config_file "$work/b" --fsdp-version)
 has "explain takes a flag" "$out" "Key        fsdp_config.fsdp_version"
