@@ -2,10 +2,10 @@
 python_tests = %D%/accelerate.t %D%/default.t \
 	%D%/environ.t %D%/estimate.t %D%/export.t %D%/families.t \
 	%D%/flags.t \
-	%D%/ranks.t %D%/weights.t \
+	%D%/ranks.t %D%/shares.t %D%/weights.t \
 	%D%/cloud.t %D%/test.t
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
 EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py \
-	%D%/flags.py %D%/keys.py %D%/record.py %D%/weights.py \
+	%D%/flags.py %D%/keys.py %D%/record.py %D%/shares.py %D%/weights.py \
 	%D%/cloud.py
