@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each program over its kept corpus, as a test.
 check_PROGRAMS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
-	%D%/flags %D%/hosts %D%/json %D%/weights %D%/yaml
+	%D%/flags %D%/hosts %D%/json %D%/rules %D%/weights %D%/yaml
 TESTS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
-	%D%/flags %D%/hosts %D%/json %D%/weights %D%/yaml
+	%D%/flags %D%/hosts %D%/json %D%/rules %D%/weights %D%/yaml
 fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_agentwire_SOURCES = %D%/agentwire.c $(fuzz_main)
 %C%_agentwire_LDADD = runtime/launch/liblaunch.la
@@ -19,6 +19,9 @@ fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_hosts_LDADD = runtime/launch/liblaunch.la
 %C%_json_SOURCES = %D%/json.c $(fuzz_main)
 %C%_json_LDADD = runtime/config/libconfig.la
+%C%_rules_SOURCES = %D%/rules.c $(fuzz_main)
+%C%_rules_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_rules_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)
 %C%_weights_SOURCES = %D%/weights.c $(fuzz_main)
 %C%_weights_LDADD = runtime/weights/libweights.la
 %C%_yaml_SOURCES = %D%/yaml.c $(fuzz_main)
@@ -35,7 +38,8 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agentwire checkpoint devicewire edit flags hosts json weights yaml
+fuzz_names = agentwire checkpoint devicewire edit flags hosts json rules \
+	weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libsafetensors_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
