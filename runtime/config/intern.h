@@ -10,7 +10,7 @@
 
 struct extra {
 	char		*group, *key;	/* owned; group "" is the top */
-	char		*text;		/* owned: the value, in a line of YAML */
+	char		*text;		/* owned: the value, one line of YAML */
 	enum scalar	 kind;		/* of the key */
 };
 

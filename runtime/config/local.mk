@@ -27,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/templates.c %D%/templates.h \
 	%D%/value.c \
 	%D%/words.c %D%/words.h \
+	%D%/yaml_change.c %D%/yaml_change.h \
 	%D%/yaml_edit.c \
 	%D%/yaml_emit.c %D%/yaml_emit.h \
 	%D%/yaml_in.c \
@@ -36,6 +37,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/yaml_save.c \
 	%D%/yaml_scalar.c \
 	%D%/yaml_splice.c %D%/yaml_splice.h \
+	%D%/yaml_tabs.c \
 	%D%/yaml_tree.c %D%/yaml_tree.h
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
 %C%_libconfig_la_LIBADD = runtime/base/libbase.la \

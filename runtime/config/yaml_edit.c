@@ -10,19 +10,9 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/config/intern.h"
+#include "runtime/config/yaml_change.h"
 #include "runtime/config/yaml_out.h"
-#include "runtime/config/yaml_splice.h"
 #include "runtime/base/banned.h"
-
-struct editor {
-	const struct config	*c;
-	struct config		 was;	/* what the file says */
-	struct config		 plain;	/* defaults */
-	struct tree		 tree;
-	struct splices		 splices;
-	const char		*why;	/* it cannot be done */
-	bool			 rename;	/* old keys and words go */
-};
 
 enum act { KEEP, SET, REMOVE };
 
@@ -66,20 +56,11 @@ act_of(const struct editor *ed, int id)
 	return known && same(ed, ed->c, &ed->was, id) ? KEEP : SET;
 }
 
-static const char *
-key_of(const struct node *map, size_t i)
-{
-	const struct node	*key = node_of(map->item[2 * i]);
-
-	return key->type == NODE_SCALAR && key->kind != SCALAR_MERGE ?
-	    key->text : "";
-}
-
 /* The row of a mapping's pair, or -1. */
 static int
 id_of(const struct node *map, size_t i, const char *group)
 {
-	const char	*key = key_of(map, i);
+	const char	*key = pair_key(map, i);
 
 	return *group ? config_key_in(group, key) : config_key_at_top(key);
 }
@@ -91,231 +72,9 @@ section(const struct editor *ed, const char *group)
 	const struct node	*root = ed->tree.root;
 
 	for (size_t i = root->count / 2; i-- > 0;)
-		if (!strcmp(key_of(root, i), group))
+		if (!strcmp(pair_key(root, i), group))
 			return &root->item[2 * i];
 	return NULL;
-}
-
-static const char *
-indent_of(const struct node *map)
-{
-	static const char	spaces[] = "                                ";
-	size_t			n = (size_t)(map->column - 1);
-
-	return n < sizeof(spaces) ? spaces + sizeof(spaces) - 1 - n : spaces;
-}
-
-/* The value, in one line, in the quotes that were there before. */
-static void
-add_value(struct editor *ed, int id, bool flow, char quote, struct buf *out)
-{
-	struct emit	e;
-
-	emit_begin(&e, flow ? EMIT_FLOW : EMIT_LINE, out);
-	e.quotes = quote == '"' ? YAML_DOUBLE_QUOTED_SCALAR_STYLE :
-	    quote == '\'' ? YAML_SINGLE_QUOTED_SCALAR_STYLE :
-	    YAML_ANY_SCALAR_STYLE;
-	emit_field(&e, ed->c, id);
-	if (emit_end(&e))
-		out->failed = true;
-}
-
-static void
-add_item(struct editor *ed, const char *item, size_t n, bool bare,
-    struct buf *out)
-{
-	char		*copy = strndup(item, n);
-	struct emit	 e;
-
-	if (!copy) {
-		ed->splices.failed = true;
-		return;
-	}
-	emit_begin(&e, EMIT_LINE, out);
-	emit_word(&e, copy, bare);
-	if (emit_end(&e))
-		out->failed = true;
-	free(copy);
-}
-
-/* "key: value", or a list in lines. */
-static void
-add_lines(struct editor *ed, int id, const char *indent, struct buf *out)
-{
-	const struct field	*f = &fields[id];
-	const char		*nl = ed->splices.newline;
-	struct buf		 list = BUF_INIT;
-	const char		*item, *end;
-
-	buf_addf(out, "%s%s:", indent, f->key);
-	if (f->type == TYPE_LIST)
-		config_get(ed->c, (enum field_id)id, &list);
-	if (!list.len) {
-		buf_adds(out, " ");
-		add_value(ed, id, false, 0, out);
-		buf_adds(out, nl);
-		return;
-	}
-	buf_adds(out, nl);
-	for (item = buf_text(&list); (end = strchr(item, '\n'));
-	    item = end + 1) {
-		buf_addf(out, "%s- ", indent);
-		add_item(ed, item, (size_t)(end - item), f->flags & FIELD_BARE,
-		    out);
-		buf_adds(out, nl);
-	}
-	buf_clear(&list);
-}
-
-/* How many items at both ends of a list stay as they are. */
-static void
-common(const struct node *list, char *const *want, size_t n, size_t *front,
-    size_t *back)
-{
-	size_t	most = list->count < n ? list->count : n, i = 0, j = 0;
-
-	while (i < most && !strcmp(node_of(list->item[i])->text, want[i]))
-		i++;
-	while (j < most - i && !strcmp(
-	    node_of(list->item[list->count - 1 - j])->text, want[n - 1 - j]))
-		j++;
-	*front = i;
-	*back = j;
-}
-
-/* A list in lines: those items that differ. */
-static void
-set_items(struct editor *ed, int id, const struct node *key,
-    const struct node *list)
-{
-	const struct tree	*t = &ed->tree;
-	struct buf		 text = BUF_INIT, lines = BUF_INIT;
-	struct strv		 want = STRV_INIT;
-	const char		*item, *end;
-	size_t			 front, back, from, to, last;
-
-	config_get(ed->c, (enum field_id)id, &text);
-	for (item = buf_text(&text); (end = strchr(item, '\n')); item = end + 1)
-		if (strv_addf(&want, "%.*s", (int)(end - item), item))
-			ed->splices.failed = true;
-	common(list, want.item, want.count, &front, &back);
-	last = list->count - back;
-	from = front ? line_next(t, list->item[front - 1]->end) :
-	    line_start(t, list->item[0]->start);
-	to = last > front ? line_next(t, list->item[last - 1]->end) : from;
-	comments_of(&ed->splices, from, to, &lines);
-	for (size_t i = front; i < want.count - back; i++) {
-		buf_addf(&lines, "%s- ", indent_of(list));
-		add_item(ed, want.item[i], strlen(want.item[i]),
-		    fields[id].flags & FIELD_BARE, &lines);
-		buf_adds(&lines, ed->splices.newline);
-	}
-	if (!want.count) {
-		const char	*colon = memchr(t->text + key->end, ':',
-		    t->size - key->end);
-
-		if (colon)
-			splice_text(&ed->splices, (size_t)(colon - t->text) + 1,
-			    (size_t)(colon - t->text) + 1, " []");
-	}
-	splice_buf(&ed->splices, from, to, &lines);
-	strv_clear(&want);
-	buf_clear(&text);
-}
-
-static void
-set_value(struct editor *ed, int id, const struct node *key,
-    const struct node *value, bool flow)
-{
-	struct buf	text = BUF_INIT, comments = BUF_INIT;
-	size_t		next = line_next(&ed->tree, value->end);
-	char		quote = value->start < value->end ?
-	    ed->tree.text[value->start] : 0;
-
-	if (flow && quote != '\'' && ed->tree.text[key->start] == '"')
-		quote = '"';			/* JSON */
-	if (value->marked) {
-		ed->why = "it has anchors or tags";
-		return;
-	}
-	if (fields[id].type == TYPE_LIST && value->type == NODE_LIST &&
-	    !value->flow && value->count) {
-		set_items(ed, id, key, value);
-		return;
-	}
-	if (value->start == value->end)		/* "key:" and nothing */
-		buf_adds(&text, " ");
-	add_value(ed, id, flow, quote, &text);
-	splice_buf(&ed->splices, value->start, value->end, &text);
-	if (value->type == NODE_LIST || value->type == NODE_MAP)
-		comments_of(&ed->splices, value->start, value->end, &comments);
-	if (comments.len)
-		splice_buf(&ed->splices, next, next, &comments);
-}
-
-/* Takes the i-th pair of a mapping out. */
-static void
-remove_pair(struct editor *ed, const struct node *map, size_t i)
-{
-	const struct tree	*t = &ed->tree;
-	const struct node	*key = map->item[2 * i];
-	const struct node	*value = map->item[2 * i + 1];
-	size_t			 start = line_start(t, key->start);
-
-	if (!map->flow) {
-		splice_cut(&ed->splices, start, line_next(t, value->end));
-		return;
-	}
-	if (i > 0)
-		splice_text(&ed->splices, map->item[2 * i - 1]->end,
-		    value->end, "");
-	else
-		splice_text(&ed->splices, key->start, map->count > 2 ?
-		    map->item[2]->start : value->end, "");
-}
-
-/* Where lines for a new key go: in order, where the file has one, else at the
- * end. */
-static size_t
-place_of(const struct editor *ed, const struct node *map, const char *key)
-{
-	const struct tree	*t = &ed->tree;
-	size_t			 n = map->count / 2, after = n;
-
-	for (size_t i = 1; i < n; i++)
-		if (strcmp(key_of(map, i - 1), key_of(map, i)) > 0)
-			return line_next(t, map->item[2 * n - 1]->end);
-	for (after = 0; after < n && strcmp(key_of(map, after), key) < 0;)
-		after++;
-	return after ? line_next(t, map->item[2 * after - 1]->end) :
-	    line_start(t, map->item[0]->start);
-}
-
-/* Adds "key: value" to a mapping in braces, in the form of its last pair. */
-static void
-add_flow(struct editor *ed, const struct node *map, const char *key, int id,
-    const char *value)
-{
-	const struct tree	*t = &ed->tree;
-	const struct node	*last = map->item[map->count - 1];
-	struct buf		 text = BUF_INIT;
-	size_t			 from = 0, n = 0;
-	char			 quote = t->text[map->item[0]->start];
-
-	if (map->count > 2) {
-		from = map->item[map->count - 3]->end;
-		n = map->item[map->count - 2]->start - from;
-	}
-	if (n && !memchr(t->text + from, '#', n))
-		buf_add(&text, t->text + from, n);
-	else
-		buf_adds(&text, ", ");
-	buf_addf(&text, quote == '"' ? "\"%s\": " : "%s: ", key);
-	if (value)
-		buf_adds(&text, value);
-	else
-		add_value(ed, id, true, quote, &text);
-	splice_buf(&ed->splices, last->end, last->end, &text);
 }
 
 /* True where a pair keeps its place: its value is changed there. */
@@ -328,32 +87,7 @@ stays(const struct node *map, size_t i, const char *group, const enum act *acts)
 		return true;
 	/* not what an old file has at the top: fp16, dynamo_backend */
 	return acts[id] == SET && !strcmp(fields[id].group, group) &&
-	    strcmp(key_of(map, i), "fp16");
-}
-
-/* Today's key and word in place of an old one. */
-static void
-rename_pair(struct editor *ed, int id, const struct node *key,
-    const struct node *value, bool flow)
-{
-	struct buf	text = BUF_INIT;
-	char		quote[2] = "";
-
-	if (key->type != NODE_SCALAR || key->marked)
-		return;
-	if (strcmp(key->text, fields[id].key)) {
-		if (key->quoted)
-			quote[0] = ed->tree.text[key->start];
-		buf_addf(&text, "%s%s%s", quote, fields[id].key, quote);
-		splice_buf(&ed->splices, key->start, key->end, &text);
-	}
-	if (fields[id].type != TYPE_CHOICE || value->type != NODE_SCALAR ||
-	    value->kind != SCALAR_TEXT)
-		return;
-	config_get(ed->c, (enum field_id)id, &text);
-	if (strcmp(value->text, buf_text(&text)))
-		set_value(ed, id, key, value, flow);
-	buf_clear(&text);
+	    strcmp(pair_key(map, i), "fp16");
 }
 
 /* The changes to what a mapping has; "taken" says which fields were there. */
@@ -365,15 +99,15 @@ edit_map(struct editor *ed, const struct node *map, const char *group,
 		int	id = id_of(map, i, group);
 
 		if (!stays(map, i, group, acts)) {
-			remove_pair(ed, map, i);
+			editor_remove(ed, map, i);
 			continue;
 		}
 		if (id >= 0 && ed->rename && acts[id] == KEEP)
-			rename_pair(ed, id, map->item[2 * i],
+			editor_rename(ed, id, map->item[2 * i],
 			    map->item[2 * i + 1], map->flow);
 		if (id < 0 || acts[id] == KEEP || taken[id])
 			continue;	/* of equal keys the last counts */
-		set_value(ed, id, map->item[2 * i], map->item[2 * i + 1],
+		editor_set(ed, id, map->item[2 * i], map->item[2 * i + 1],
 		    map->flow);
 		taken[id] = true;
 	}
@@ -415,9 +149,9 @@ add_section(struct editor *ed, const struct addition *add, size_t n,
 	struct buf	indent = BUF_INIT;
 	struct emit	e;
 
-	buf_addf(&indent, "%s  ", indent_of(ed->tree.root));
+	buf_addf(&indent, "%s  ", node_indent(ed->tree.root));
 	for (size_t i = 0; i < n && !braces; i++)
-		add_lines(ed, add[i].id, buf_text(&indent), out);
+		editor_lines(ed, add[i].id, buf_text(&indent), out);
 	buf_clear(&indent);
 	if (!braces)
 		return;
@@ -449,7 +183,7 @@ begin_section(struct editor *ed, const char *group, struct node *const *pair,
 	}
 	if (t->root->flow) {
 		add_section(ed, add, n, true, &lines);
-		add_flow(ed, t->root, group, -1, buf_text(&lines));
+		editor_add_flow(ed, t->root, group, -1, buf_text(&lines));
 		buf_clear(&lines);
 		return;
 	}
@@ -458,10 +192,10 @@ begin_section(struct editor *ed, const char *group, struct node *const *pair,
 		    t->text[from - 1] == ' '; from--)
 			;
 		splice_text(&ed->splices, from, pair[1]->end, "");
-		at = line_next(t, pair[1]->end);
+		at = tree_next_line(t, pair[1]->end);
 	} else {
-		at = place_of(ed, t->root, group);
-		buf_addf(&lines, "%s%s:%s", indent_of(t->root), group,
+		at = editor_place(ed, t->root, group);
+		buf_addf(&lines, "%s%s:%s", node_indent(t->root), group,
 		    ed->splices.newline);
 	}
 	add_section(ed, add, n, false, &lines);
@@ -475,11 +209,11 @@ add_field(struct editor *ed, const struct node *map, int id)
 	size_t		at;
 
 	if (map->flow) {
-		add_flow(ed, map, fields[id].key, id, NULL);
+		editor_add_flow(ed, map, fields[id].key, id, NULL);
 		return;
 	}
-	at = place_of(ed, map, fields[id].key);
-	add_lines(ed, id, indent_of(map), &lines);
+	at = editor_place(ed, map, fields[id].key);
+	editor_lines(ed, id, node_indent(map), &lines);
 	splice_buf(&ed->splices, at, at, &lines);
 }
 
@@ -507,7 +241,7 @@ edit_section(struct editor *ed, const char *group, const enum act *acts,
 	for (size_t i = 0; i < map->count / 2; i++)
 		left += stays(map, i, group, acts);
 	if (!left && !additions(group, acts, taken, add)) {
-		remove_pair(ed, ed->tree.root,
+		editor_remove(ed, ed->tree.root,
 		    (size_t)(pair - ed->tree.root->item) / 2);
 		return true;
 	}
@@ -534,7 +268,7 @@ edit_all(struct editor *ed)
 		/* fp16, dynamo_backend: they go where they belong today, or
 		 * away where they say nothing */
 		if (id >= 0 && acts[id] == KEEP && (*fields[id].group ||
-		    !strcmp(key_of(ed->tree.root, i), "fp16")))
+		    !strcmp(pair_key(ed->tree.root, i), "fp16")))
 			acts[id] = ed->was.origin[id] != ORIGIN_DEFAULT ?
 			    SET : REMOVE;
 	}

@@ -115,7 +115,7 @@ config_text(const struct config *c, const char *path, unsigned how,
 	if (c->path && same_file(c->path, path))
 		rc = file_read(path, &old, err) ? -1 : config_update_text(c,
 		    buf_text(&old), old.len, path, how, &text, notice, err);
-	/* Python's JSON has its own form; a file without a change keeps its own */
+	/* Python's JSON has its own form; an unchanged file keeps what it has */
 	if (!rc && json && (text.len != old.len ||
 	    memcmp(buf_text(&text), buf_text(&old), old.len)))
 		rc = 1;
@@ -139,7 +139,7 @@ config_save(const struct config *c, const char *path, unsigned how,
 	int		rc;
 
 	rc = config_text(c, path, how, &text, notice, err);
-	/* what cannot be read now is replaced, or file_replace() says why not */
+	/* what cannot be read is replaced, or file_replace() says why not */
 	if (!rc && (file_read(path, &old, NULL) || old.len != text.len ||
 	    memcmp(buf_text(&old), buf_text(&text), text.len)))
 		rc = file_replace(path, buf_text(&text), text.len, 0644, err);

@@ -9,7 +9,7 @@
 #include "runtime/base/banned.h"
 
 size_t
-line_start(const struct tree *tree, size_t at)
+tree_line(const struct tree *tree, size_t at)
 {
 	while (at > 0 && tree->text[at - 1] != '\n' &&
 	    (tree->text[at - 1] != '\r' || tree->text[at] == '\n'))
@@ -18,7 +18,7 @@ line_start(const struct tree *tree, size_t at)
 }
 
 size_t
-line_next(const struct tree *tree, size_t at)
+tree_next_line(const struct tree *tree, size_t at)
 {
 	while (at < tree->size && tree->text[at] != '\n' &&
 	    tree->text[at] != '\r')
@@ -77,7 +77,8 @@ splice_buf(struct splices *s, size_t start, size_t end, struct buf *text)
 }
 
 void
-comments_of(const struct splices *s, size_t start, size_t end, struct buf *out)
+splices_comments(const struct splices *s, size_t start, size_t end,
+    struct buf *out)
 {
 	const struct tree	*t = s->tree;
 	size_t			 next = 0;
@@ -95,7 +96,7 @@ comments_of(const struct splices *s, size_t start, size_t end, struct buf *out)
 		}
 		if (t->text[i] != '#')
 			continue;
-		line = line_start(t, i);
+		line = tree_line(t, i);
 		for (stop = line; t->text[stop] == ' '; stop++)
 			;
 		buf_add(out, t->text + line, stop - line);
@@ -113,7 +114,7 @@ splice_cut(struct splices *s, size_t start, size_t end)
 {
 	struct buf	left = BUF_INIT;
 
-	comments_of(s, start, end, &left);
+	splices_comments(s, start, end, &left);
 	splice_buf(s, start, end, &left);
 }
 

@@ -40,9 +40,9 @@ void splice_cut(struct splices *s, size_t start, size_t end);
 int  splices_apply(struct splices *s, struct buf *out);
 
 /* Where the line of a byte begins, and where the next one does. */
-size_t line_start(const struct tree *tree, size_t at);
-size_t line_next(const struct tree *tree, size_t at);
+size_t tree_line(const struct tree *tree, size_t at);
+size_t tree_next_line(const struct tree *tree, size_t at);
 /* Adds the comments of [start, end), each as a line of its own. */
-void comments_of(const struct splices *s, size_t start, size_t end,
+void splices_comments(const struct splices *s, size_t start, size_t end,
     struct buf *out);
 #endif

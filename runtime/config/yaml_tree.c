@@ -11,15 +11,15 @@
 
 enum {
 	DEEPEST = 64,		/* levels, with aliases followed */
-	HEAVIEST = 100000	/* nodes, likewise: no file of ours has as many */
+	HEAVIEST = 100000	/* nodes, likewise: no file has as many */
 };
 
 struct compose {
 	struct tree	*tree;
 	struct err	*err;
-	uint32_t	*byte_of;	/* by character; NULL: all are one byte */
+	uint32_t	*byte_of;	/* by character; NULL: all ASCII */
 	size_t		 characters;
-	size_t		 bom;		/* bytes in front that libyaml never saw */
+	size_t		 bom;		/* bytes in front, unseen by libyaml */
 	struct node	*stack[DEEPEST];
 	unsigned	 depth;
 	size_t		 at;		/* a place that was looked up, and */
@@ -353,7 +353,7 @@ check_merge(struct compose *c, const struct node *from)
 	return fail(c, from->start);
 }
 
-/* So that whoever takes the pairs finds texts as keys, and mappings to merge. */
+/* Whoever takes the pairs finds scalars as keys, and mappings to merge. */
 static int
 check_pairs(struct compose *c, const struct node *map)
 {
@@ -477,54 +477,18 @@ syntax(struct compose *c, const yaml_parser_t *parser)
 	return fail(c, at);
 }
 
-/* Is the byte within quotes, or in a line of a block scalar behind its first? */
-static bool
-within(const struct tree *t, const struct node *word, size_t at)
-{
-	if (!word || !word->quoted)
-		return false;
-	for (size_t i = word->start; word->block; i++)
-		if (i == at)
-			return false;
-		else if (strchr("\r\n", t->text[i]))
-			break;
-	return true;
-}
-
-/* PyYAML has no tabs outside of quotes, block scalars and comments; libyaml
- * takes some, and Accelerate would then not read what we read. */
 static int
 refuse_tabs(struct compose *c)
 {
 	const struct tree	*t = c->tree;
-	size_t			 next = 0;
+	size_t			 at = tree_tab(t, c->bom);
 
-	for (size_t i = c->bom; i < t->size; i++) {
-		const struct node	*word = NULL;
-
-		while (next < t->count && (t->all[next]->stop <= i ||
-		    t->all[next]->type != NODE_SCALAR))
-			next++;
-		if (next < t->count && t->all[next]->start <= i)
-			word = t->all[next];
-		if (within(t, word, i)) {
-			i = word->stop - 1;
-		} else if (t->text[i] == '#' && (!word || (word->block &&
-		    t->text[i - 1] == ' '))) {
-			while (i + 1 < t->size &&
-			    !strchr("\r\n", t->text[i + 1]))
-				i++;
-		} else if (t->text[i] == '\t' || (t->text[i] == '#' &&
-		    word && word->block)) {
-			err_set(c->err, t->text[i] == '#' ?
-			    "no space in front of a comment" :
-			    "a tab between words");
-			err_hint(c->err, "use spaces: PyYAML, and so "
-			    "Accelerate, refuses this");
-			return fail(c, i);
-		}
-	}
-	return 0;
+	if (at == t->size)
+		return 0;
+	err_set(c->err, t->text[at] == '#' ? "no space in front of a comment" :
+	    "a tab between words");
+	err_hint(c->err, "use spaces: PyYAML, and so Accelerate, refuses this");
+	return fail(c, at);
 }
 
 static int

@@ -73,6 +73,10 @@ int  tree_read(struct tree *tree, const char *text, size_t n,
     const char *name, unsigned flags, struct err *err);
 void tree_clear(struct tree *tree);
 
+/* The first byte that PyYAML refuses and libyaml takes: a tab between words, a
+ * comment without a space in front; or the size of the text. */
+size_t tree_tab(const struct tree *tree, size_t from);
+
 /* What an alias stands for; another node is itself. */
 static inline const struct node *
 node_of(const struct node *node)
@@ -89,7 +93,7 @@ node_is(const struct node *node, enum scalar kind)
 
 struct pair {
 	const struct node	*key, *value;
-	const struct node	*before;	/* an equal key in the same mapping */
+	const struct node	*before;	/* an equal key, same mapping */
 	bool			 merged;	/* it came by "<<" */
 };
 

@@ -4,6 +4,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/config/schema.h"
+#include "runtime/config/words.h"
 #include "tests/fuzz/fuzz.h"
 
 static void
@@ -17,11 +18,11 @@ change(struct config *c, const char *line, size_t n)
 		return;
 	key = strndup(line, (size_t)(equals - line));
 	value = strndup(equals + 1, n - (size_t)(equals + 1 - line));
-	id = config_field_of(key);
+	id = field_named(key, NULL);
 	if (id >= 0 && *value)
-		config_set(c, (enum field_id)id, value, ORIGIN_USER, NULL);
+		config_put(c, (enum field_id)id, value, ORIGIN_USER, NULL);
 	else if (id >= 0)
-		c->origin[id] = ORIGIN_DEFAULT;
+		config_unset(c, (enum field_id)id, NULL);
 	free(key);
 	free(value);
 }

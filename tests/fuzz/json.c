@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes as each kind of JSON that we read: the header of weights, a model's
- * shape, what DeepSpeed is told. */
+ * shape, what DeepSpeed is told; and as a size. */
 #include "runtime/base/err.h"
 #include "runtime/base/safetensors.h"
+#include "runtime/config/memory.h"
 #include "runtime/config/model.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
@@ -59,9 +60,21 @@ deepspeed(const char *text, size_t n)
 	free(copy);
 }
 
+static void
+sizes(const char *text, size_t n)
+{
+	char		*copy = strndup(text, n);
+	uint64_t	 size;
+
+	model_count(copy, &size);
+	memory_parse(copy, &size);
+	free(copy);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+	sizes((const char *)data, n);
 	weights((const char *)data, n);
 	model((const char *)data, n);
 	deepspeed((const char *)data, n);

@@ -27,7 +27,8 @@ main(int argc, char **argv)
 	bool				 flags = argc > 1 &&
 	    !strcmp(argv[1], "flags");
 	static const char *const	 signs[] = { "- ", ": ", "&a ", "*a",
-	    "<<: *a", "!!int ", "!!str ", "{}", "[]", "null", "~", "|\n", ">-\n",
+	    "<<: *a", "!!int ", "!!str ", "{}", "[]", "null", "~",
+	    "|\n", ">-\n",
 	    "---\n", "#", "''", "\"\"", "\t", "\r\n", "\xef\xbb\xbf",
 	    "\xc2\x85", "yes", "0x10", "1:30", "1e-5", "1.5", "fp16: true\n" };
 

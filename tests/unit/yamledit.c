@@ -178,6 +178,22 @@ old_words(void)
 	    "mixed_precision: fp16\n", "with their comments");
 }
 
+static void
+deep(void)
+{
+	static const char	text[] = "compute_environment: AMAZON_SAGEMAKER\n"
+	    "distributed_type: NO\nec2_instance_type: i\niam_role_name: r\n"
+	    "additional_args:\n    # mine\n    a: {b: [1, 2]}  # odd\n";
+
+	start(text);
+	set(FIELD_sagemaker_additional_args, "{x: 1:30, y: [a, {b: c}]}");
+	ok(!update(text, 0), "a value of any depth");
+	is(buf_text(&out), "compute_environment: AMAZON_SAGEMAKER\n"
+	    "distributed_type: NO\nec2_instance_type: i\niam_role_name: r\n"
+	    "additional_args:\n    # mine\n    # odd\n    x: 1:30\n    y:\n"
+	    "    - a\n    - b: c\n", "is written in lines");
+}
+
 static ino_t
 inode(const char *path)
 {
@@ -247,6 +263,7 @@ main(void)
 	lines();
 	forms();
 	old_words();
+	deep();
 	files();
 	config_clear(&c);
 	buf_clear(&out);
