@@ -111,11 +111,29 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 	return remove(path);
 }
 
-/* The checkpoint must not be what is removed with the output in it. */
+/* The folder, or the nearest one above it that is there; NULL. */
+static char *
+real_folder(const char *path)
+{
+	char	*copy = strdup(path), *real = NULL, *slash;
+
+	while (copy && !(real = realpath(copy, NULL)) && errno == ENOENT) {
+		slash = strrchr(copy, '/');
+		if (!slash) {
+			real = realpath(".", NULL);
+			break;
+		}
+		slash[slash == copy] = '\0';
+	}
+	free(copy);
+	return real;
+}
+
+/* The checkpoint must not be removed with the output in it. */
 static int
 check_apart(const char *from, const char *to, struct err *err)
 {
-	char	*a = realpath(from, NULL), *b = realpath(to, NULL);
+	char	*a = realpath(from, NULL), *b = real_folder(to);
 	size_t	 n = a ? strlen(a) : 0;
 	int	 ret = 0;
 
@@ -172,13 +190,10 @@ run(struct call *call, struct err *err)
 	if (ret == 0)
 		printf("%zu tensors are in %s\n", w.tensors, to);
 	weights_clear(&w);
-	if (ret == 0 && o->remove_checkpoint_dir) {
-		if (check_apart(from, to, err) < 0)
-			return -1;
-		if (nftw(from, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
-			ret = err_set(err, "%s: not removed: %s", from,
-			    strerror(errno));
-	}
+	if (ret == 0 && o->remove_checkpoint_dir &&
+	    nftw(from, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
+		ret = err_set(err, "%s: not removed: %s", from,
+		    strerror(errno));
 	return ret;
 }
 

@@ -105,6 +105,10 @@ mkdir src
 : >src/train.py
 out=$("$accel" launch --config_file sm.yaml --print src/train.py --lr 1e-4)
 is "a job is printed" $? 0
+sed "s/DATA_PARALLEL/'NO'/" sm.yaml >no.yaml
+has "6: a file with a quoted 'NO' is a job as well" \
+    "$("$accel" launch --config_file no.yaml --print src/train.py 2>&1)" \
+    '"distribution": null'
 has "with its arguments" "$out" '"lr": 0.0001'
 for bad in "--lr" "--a --b 1" "positional" "--lr 1 --lr 2"; do
 	# shellcheck disable=SC2086

@@ -51,6 +51,7 @@ ok "when its tensors are written" cmp out/model.safetensors "$data/dcp.safetenso
 copy
 out=$(merge --remove_checkpoint_dir in in/out)
 is "but not with the output in it" $? 1
+ok "which is not written" test ! -e in/out
 ok "and not before a success" test -f in/.metadata
 
 # Damage.
@@ -82,6 +83,19 @@ refused "half a .metadata" "in/.metadata: byte"
 copy
 printf 'cut up' | dd of=in/__1_0.distcp bs=1 seek=60 conv=notrunc 2>/dev/null
 refused "a tensor whose pickle is damaged" 'in/__1_0.distcp: tensor "'
+edit() { # FROM TO: of one length, in .metadata
+	copy
+	LC_ALL=C sed "s|$1|$2|" "$data/dcp/.metadata" >in/.metadata
+}
+edit __0_0.distcp ../x0.distcp
+refused "a file elsewhere" "../x0.distcp is not in the folder"
+edit TensorProperties TensorPropertiex
+refused "a class that is not known" \
+    "torch.distributed.checkpoint.metadata.TensorPropertiex is not among"
+edit bfloat16 zfloat16
+refused "a type that is not known" "torch.zfloat16 is not among"
+edit relative_path relative_bath
+refused "a place that is not said" "its place is not described"
 if [ "$(id -u)" != 0 ]; then
 	copy
 	mkdir out && chmod a-w out
