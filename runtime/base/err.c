@@ -60,10 +60,23 @@ err_nomem(struct err *err)
 	return err_hint(err, "free some memory, or use fewer ranks");
 }
 
+/* A name out of a file may hold what moves a terminal's cursor. */
+static void
+put_line(const char *text)
+{
+	for (; *text; text++)
+		putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text,
+		    stderr);
+	putc('\n', stderr);
+}
+
 void
 err_print(const char *program, const struct err *err)
 {
-	fprintf(stderr, "%s: %s\n", program, err->text);
-	if (err->hint[0])
-		fprintf(stderr, "%*s  %s\n", (int)strlen(program), "", err->hint);
+	fprintf(stderr, "%s: ", program);
+	put_line(err->text);
+	if (!err->hint[0])
+		return;
+	fprintf(stderr, "%*s  ", (int)strlen(program), "");
+	put_line(err->hint);
 }

@@ -69,8 +69,9 @@ is_secret(const char *name, size_t n)
 	return false;
 }
 
-/* "https://user:password@host": without what stands before "@". */
-static int
+/* "https://user:password@host": without what stands before "@"; and without
+ * what moves a terminal's cursor. */
+static void
 add_value(struct buf *out, const char *value)
 {
 	const char	*at;
@@ -85,7 +86,9 @@ add_value(struct buf *out, const char *value)
 			value += n;
 		}
 	}
-	return buf_adds(out, value);
+	for (; *value; value++)
+		buf_add(out, (unsigned char)*value < ' ' || *value == 0x7f ?
+		    "?" : value, 1);
 }
 
 static int

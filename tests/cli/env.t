@@ -120,6 +120,8 @@ HF_TOKEN=hf_abc NCCL_DEBUG=INFO ACCEL_PROXY=http://me:pw@proxy:1/x SOMETHING=1 \
 is "no secret is told" "$(grep -c 'hf_abc\|me:pw\|SOMETHING' out)" 0
 ok "but that it is set" grep -q "HF_TOKEN=(hidden)" out
 ok "what is no secret is" grep -qx "	- NCCL_DEBUG=INFO" out
+is "no control character gets through" "$(NCCL_DEBUG="$(printf 'a\033[2Jb\nc')" \
+	"$accel" env --no-python | grep NCCL_DEBUG)" "	- NCCL_DEBUG=a?[2Jb?c"
 ok "a URL keeps its host" grep -q "ACCEL_PROXY=http://(hidden)@proxy:1/x" out
 
 # Another machine's description, JSON, time.

@@ -102,6 +102,11 @@ weights tiny/b.safetensors 48 "{$(tensor model.layers.1.w '[3,4]' 0 48)}"
 has "weights that differ from the config.json are told" "$(est tiny)" \
 	"hold 64 parameters"
 
+printf '\035\0\0\0\0\0\0\0{"a\\u001b[2J":{"dtype":"X1"}}' >esc.safetensors
+is "a name out of a file does not reach the terminal as it is" \
+	"$(est esc.safetensors 2>&1 | grep -c "$(printf '\033')")" 0
+has "but is told" "$(est esc.safetensors 2>&1)" 'tensor "a?[2J" has the element type X1'
+
 # The hub's cache.
 out=$(est some/model 2>&1)
 is "a hub name that is not in the cache is an error" $? 1
