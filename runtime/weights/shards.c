@@ -258,7 +258,7 @@ read_index(const char *folder, const char *name, json_t **files,
 		    json_is_string(value) ? json_string_value(value) : "",
 		    json_true()) < 0)
 			ret = err_nomem(err);
-	if (ret == 0 && json_object_get(*files, ""))
+	if (ret == 0 && (!json_is_object(map) || json_object_get(*files, "")))
 		ret = err_set(err, "%s: weight_map is not a mapping from names "
 		    "to files", path);
 	json_decref(root);

@@ -5,8 +5,7 @@
     weights.py hf FOLDER [RANKS]	one of its HuggingFaceStorageWriter
     weights.py fsdp FOLDER [RANKS]	model and optimizer of an FSDP2 model
     weights.py far FROM TO		the same, its data beyond 4 GiB
-    weights.py same FILE		compares with the tensors of "save"
-    weights.py equal FILE FILE		compares two files
+    weights.py same FILE...		compares each with the tensors of "save"
 
 tests/data/dcp and tests/data/dcp.safetensors are from "save" with 2 ranks and
 from safetensors.torch.save_file(tensors(), ..., metadata={"format": "pt"}).
@@ -152,7 +151,7 @@ def compare(got, want):
         assert other.dtype == tensor.dtype and other.shape == tensor.shape, name
         assert other.contiguous().view(-1).view(torch.uint8).equal(
             tensor.contiguous().view(-1).view(torch.uint8)), name
-    print("equal", len(want))
+    return len(want)
 
 
 if __name__ == "__main__":
@@ -160,12 +159,11 @@ if __name__ == "__main__":
     if what == "far":
         far(folder, sys.argv[3])
     elif what == "same":
-        got = load(folder)
         want = tensors()
-        compare(got, {k: want[k] for k in want
-                      if k in got or len(sys.argv) < 4})
-    elif what == "equal":
-        compare(load(folder), load(sys.argv[3]))
+        for path in sys.argv[2:]:
+            got = load(path)
+            print(path, compare(got, {k: want[k] for k in want if k in got or
+                                      not path.startswith("hf")}))
     else:
         world = int(sys.argv[3]) if len(sys.argv) > 3 else 2
         folder = os.path.abspath(folder)

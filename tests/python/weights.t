@@ -9,40 +9,44 @@
 }
 weights() {
 	PYTHONDONTWRITEBYTECODE=1 timeout 120 "$ACCEL_PYTHON" \
-	    "$top_srcdir/tests/python/weights.py" "$@" 2>&1 | tail -n 1
+	    "$top_srcdir/tests/python/weights.py" "$@" 2>&1
 }
-merge() {
-	rm -rf "$work/out"
-	"$top_builddir/accel" merge-weights "$@" "$work/out"
+merge() { # args... OUTPUT
+	"$top_builddir/accel" merge-weights "$@" >>log 2>&1
 }
 cd "$work" || exit 1
 
-weights save two 2 >log
+weights save two 2 >>log
 weights save four 4 >>log
 weights far four far >>log
-for from in two four far; do
-	merge $from >>log 2>&1
-	is "$from: model.safetensors is what was saved" \
-	    "$(weights same out/model.safetensors)" "equal 18"
-	merge --unsafe_serialization $from >>log 2>&1
-	is "$from: and so is pytorch_model.bin" \
-	    "$(weights same out/pytorch_model.bin)" "equal 18"
-done
-merge --max_shard_size 200 four >>log 2>&1
-is "files of at most 200 bytes are it as well" \
-    "$(weights same out/model.safetensors.index.json)" "equal 18"
-mv out shards
-merge shards >>log 2>&1
-is "which merge again" "$(weights same out/model.safetensors)" "equal 18"
-merge --max_shard_size 200 --unsafe_serialization four >>log 2>&1
-is "in either form" "$(weights same out/pytorch_model.bin.index.json)" "equal 18"
 weights hf hf 2 >>log
-merge hf >>log 2>&1
-is "the slices of HuggingFaceStorageWriter" \
-    "$(weights same out/model.safetensors some)" "equal 13"
+for from in two four far; do
+	merge $from $from-st
+	merge --unsafe_serialization $from $from-bin
+done
+merge --max_shard_size 200 four parts
+merge parts parts-st
+merge --max_shard_size 200 --unsafe_serialization four parts-bin
+merge hf hf-st
+got=$(weights same two-st/model.safetensors two-bin/pytorch_model.bin \
+    four-st/model.safetensors four-bin/pytorch_model.bin \
+    far-st/model.safetensors far-bin/pytorch_model.bin \
+    parts/model.safetensors.index.json parts-st/model.safetensors \
+    parts-bin/pytorch_model.bin.index.json hf-st/model.safetensors)
+has "two ranks: model.safetensors is what was saved" "$got" \
+    "two-st/model.safetensors 18"
+has "and so is pytorch_model.bin" "$got" "two-bin/pytorch_model.bin 18"
+has "four ranks, cut both ways" "$got" "four-st/model.safetensors 18"
+has "in the other form" "$got" "four-bin/pytorch_model.bin 18"
+has "data beyond 4 GiB" "$got" "far-st/model.safetensors 18"
+has "in the other form" "$got" "far-bin/pytorch_model.bin 18"
+has "files of at most 200 bytes" "$got" "parts/model.safetensors.index.json 18"
+has "which merge again" "$got" "parts-st/model.safetensors 18"
+has "in the other form" "$got" "parts-bin/pytorch_model.bin.index.json 18"
+has "the slices of HuggingFaceStorageWriter" "$got" "hf-st/model.safetensors 13"
 
 weights fsdp fsdp 2 >>log
-merge fsdp/pytorch_model_fsdp_0 >>log 2>&1
+merge fsdp/pytorch_model_fsdp_0 out
 if "$ACCEL_PYTHON" -c 'import accelerate' 2>/dev/null; then
 	"$ACCEL_PYTHON" -c 'import sys; from accelerate.utils import merge_fsdp_weights
 merge_fsdp_weights(*sys.argv[1:])' fsdp/pytorch_model_fsdp_0 theirs >>log 2>&1
@@ -51,10 +55,10 @@ merge_fsdp_weights(*sys.argv[1:])' fsdp/pytorch_model_fsdp_0 theirs >>log 2>&1
 else
 	skip "no accelerate"
 fi
-out=$(merge fsdp/optimizer_0 2>&1)
+out=$("$top_builddir/accel" merge-weights fsdp/optimizer_0 out 2>&1)
 is "an optimizer's objects are refused" $? 1
 has "by name" "$out" '"optimizer.param_groups.0.lr" is no tensor'
-merge --tensors_only fsdp/optimizer_0 >>log 2>&1
+merge --tensors_only fsdp/optimizer_0 out
 is "or left out on demand" "$("$ACCEL_PYTHON" -c 'from safetensors import safe_open
 print(len(list(safe_open("out/model.safetensors", "pt").keys())))')" 12
 sed 's/^/# /' log

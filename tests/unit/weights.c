@@ -54,6 +54,15 @@ put(const char *file, const char *rank, const char *world, const char *slice,
 	buf_clear(&b);
 }
 
+static void
+put_index(const char *text)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/model.safetensors.index.json", from);
+	file_replace(path, text, strlen(text), 0600, NULL);
+}
+
 static int
 merge(struct err *err, char *text)
 {
@@ -168,6 +177,22 @@ main(void)
 	put("a", "0", "2", NULL, 2, 2, "abcd");
 	put("b", "1", "2", NULL, 2, 2, "abcd");
 	whole("abcd", "a tensor that all ranks have");
+
+	put("a", "0", "2", SLICE(4, 3, 0, 0), 3, 3, "abcdefghi");
+	put("b", "1", "2", SLICE(4, 3, 3, 0), 1, 3, "jkl");
+	put("old", NULL, NULL, NULL, 1, 1, "z");
+	put_index("{\"weight_map\": {\"w\": \"a.safetensors\"}}");
+	whole("abcdefghijkl", "an index, the other ranks, and no stranger");
+	put("a", NULL, NULL, NULL, 1, 2, "ab");
+	put_index("{\"weight_map\": {\"w\": \"a.safetensors\", "
+	    "\"v\": \"b.safetensors\"}}");
+	refused("the index names b.safetensors", "a file of the index");
+	put("a", NULL, NULL, NULL, 1, 2, "ab");
+	put_index("{\"weight_map\": [1]}");
+	refused("weight_map is not a mapping", "an index of another form");
+	put("a", NULL, NULL, NULL, 1, 2, "ab");
+	put_index("{\"weight_map\": ");
+	refused("index.json:1:", "an index that is cut short");
 
 	put("a", "0", "2", NULL, 2, 2, "abcd");
 	put("b", "1", "2", NULL, 2, 2, "abcX");
