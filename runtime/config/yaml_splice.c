@@ -11,7 +11,11 @@
 size_t
 tree_line(const struct tree *tree, size_t at)
 {
-	while (at > 0 && tree->text[at - 1] != '\n' &&
+	size_t	mark = tree->size >= 3 &&
+	    !memcmp(tree->text, "\xef\xbb\xbf", 3) ? 3 : 0;
+
+	/* A byte-order mark stays in front of the first line. */
+	while (at > mark && tree->text[at - 1] != '\n' &&
 	    (tree->text[at - 1] != '\r' || tree->text[at] == '\n'))
 		at--;
 	return at;

@@ -179,6 +179,12 @@ is "a name that is empty is wrong usage" $? 2
 "$accel" help nonsense 2>"$work/err"
 is "so is help for nonsense" $? 2
 
+printf '\357\273\277distributed_type: FSDP\r\n' >"$work/marked"
+"$accel" config set --config_file "$work/marked" debug=1 >/dev/null
+printf '\357\273\277debug: true\r\ndistributed_type: FSDP\r\n' >"$work/want"
+ok "a first key is set behind a byte-order mark, with the file's line ends" \
+	cmp "$work/marked" "$work/want"
+
 # diff
 cat >"$work/a" <<-'END'
 	distributed_type: FSDP
