@@ -143,8 +143,6 @@ print_text(const struct config *c, const char *file, const struct problems *p)
 {
 	size_t	fatal = problems_fatal(p);
 
-	for (size_t i = 0; i < c->warnings.count; i++)
-		printf("%s [reading]\n", c->warnings.item[i]);
 	for (size_t i = 0; i < p->count; i++)
 		print_one(c, file, &p->item[i]);
 	if (!p->count) {
@@ -171,18 +169,15 @@ static int
 print_json(const struct config *c, const char *file, const struct problems *p,
     struct err *err)
 {
-	json_t	*list = json_array(), *reading = json_array(), *all;
+	json_t	*list = json_array(), *all;
 	char	*text;
 
 	for (size_t i = 0; i < p->count; i++)
 		json_array_append_new(list, json_of(c, &p->item[i]));
-	for (size_t i = 0; i < c->warnings.count; i++)
-		json_array_append_new(reading,
-		    json_string(c->warnings.item[i]));
-	all = json_pack("{s:s, s:i, s:i, s:o, s:o}", "file", file,
+	all = json_pack("{s:s, s:i, s:i, s:o}", "file", file,
 	    "errors", (int)problems_fatal(p),
 	    "warnings", (int)(p->count - problems_fatal(p)),
-	    "problems", list, "reading", reading);
+	    "problems", list);
 	text = json_dumps(all, JSON_INDENT(2));
 	json_decref(all);
 	if (!text)
@@ -192,17 +187,53 @@ print_json(const struct config *c, const char *file, const struct problems *p,
 	return 0;
 }
 
-/* A file that cannot be read has this one problem. */
+/* All that reading finds; 1 where what could be read is worth a look. */
 static int
-unreadable(const struct err *why, struct problems *out, struct err *err)
+read_file(struct config *c, const char *file, struct problems *all,
+    struct err *err)
 {
-	out->item = calloc(1, sizeof *out->item);
-	if (!out->item)
+	struct err	why = ERR_INIT;
+	int		ret, worth = 1;
+
+	c->faults = all;
+	ret = config_read(c, file, &why);
+	c->faults = NULL;
+	if (ret < 0 && problems_add(all, "reading", true, -1, why.text,
+	    why.hint))
 		return err_nomem(err);
-	out->item[0] = (struct problem){ "reading", true, -1,
-	    strdup(why->text), strdup(why->hint) };
-	out->count = 1;
-	return 0;
+	for (size_t i = 0; i < c->warnings.count; i++)
+		if (problems_add(all, "reading", false, -1,
+		    c->warnings.item[i], ""))
+			return err_nomem(err);
+	for (size_t i = 0; i < all->count; i++)
+		if (all->item[i].field == FIELD_main_distributed_type ||
+		    all->item[i].field == FIELD_main_compute_environment)
+			worth = 0;
+	return ret < 0 ? 0 : worth;
+}
+
+/* Where a value cannot be read, what a rule says of its default is no news. */
+static void
+drop_doubtful(struct problems *all)
+{
+	bool	doubtful[FIELD_COUNT] = { false };
+	size_t	n = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (!strcmp(all->item[i].id, "reading") &&
+		    all->item[i].field >= 0)
+			doubtful[all->item[i].field] = true;
+	for (size_t i = 0; i < all->count; i++) {
+		struct problem	*p = &all->item[i];
+
+		if (strcmp(p->id, "reading") && p->field >= 0 &&
+		    doubtful[p->field]) {
+			free(p->what);
+			free(p->hint);
+		} else
+			all->item[n++] = *p;
+	}
+	all->count = n;
 }
 
 static int
@@ -221,6 +252,24 @@ ask_python(struct site *site, struct err *err)
 }
 
 static int
+check(struct config *c, const char *file, const struct check *o,
+    const struct hosts *hosts, struct site *site, struct problems *all,
+    struct err *err)
+{
+	int	worth = read_file(c, file, all, err);
+
+	if (worth <= 0)
+		return worth;
+	if (look(c, o, hosts, site, err) < 0 ||
+	    (o->python && ask_python(site, err) < 0) ||
+	    site_read_json(site, c, err) < 0 ||
+	    config_problems(c, site, all, err) < 0)
+		return -1;
+	drop_doubtful(all);
+	return 0;
+}
+
+static int
 run(struct call *call, struct err *err)
 {
 	const struct check	*o = call->options;
@@ -228,7 +277,6 @@ run(struct call *call, struct err *err)
 	struct problems		 all = PROBLEMS_INIT;
 	struct site		 site = { 0 };
 	struct hosts		 hosts = HOSTS_INIT;
-	struct err		 why = ERR_INIT;
 	const char		*given = call->argc ? call->argv[0] :
 	    o->config_file;
 	char			*file;
@@ -249,12 +297,8 @@ run(struct call *call, struct err *err)
 		ret = err_nomem(err);
 	else if (access(file, F_OK) < 0)	/* which says how to make it */
 		ret = cli_config_load(c, given, false, err);
-	else if (config_read(c, file, &why) < 0)
-		ret = unreadable(&why, &all, err);
-	else if (!(ret = look(c, o, &hosts, &site, err)) &&
-	    !(ret = o->python ? ask_python(&site, err) : 0) &&
-	    !(ret = site_read_json(&site, c, err)))
-		ret = config_problems(c, &site, &all, err);
+	else
+		ret = check(c, file, o, &hosts, &site, &all, err);
 	if (!ret && o->json)
 		ret = print_json(c, file, &all, err);
 	else if (!ret)

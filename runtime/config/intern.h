@@ -51,6 +51,9 @@ int  reader_warn(struct reader *r, const struct node *node, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 /* The unknown keys at the top as one error.  Returns -1. */
 int  reader_refuse_unknown(struct reader *r);
+/* Where c->faults is wanted, puts *r->err there, about the field or -1, and
+ * gives 0; else gives rc. */
+int  reader_go_on(struct reader *r, int rc, int field);
 /* Keeps a key that no row knows, with a warning; at the top only where that is
  * wanted, else it is counted as an error. */
 int  reader_keep(struct reader *r, const char *group, const struct node *key,

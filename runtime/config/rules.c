@@ -464,27 +464,41 @@ enum {
 #undef RULE_EACH
 };
 
-__attribute__((format(printf, 4, 5))) static int
-found(struct problems *out, int rule, int field, const char *fmt, ...)
+int
+problems_add(struct problems *p, const char *id, bool fatal, int field,
+    const char *what, const char *hint)
 {
-	struct problem	*more, new = { rules[rule].id, rules[rule].fatal,
-	    field, NULL, strdup(rules[rule].remedy) };
-	va_list		 ap;
+	struct problem	*more, new = { id, fatal, field, strdup(what),
+	    strdup(hint) };
 
-	va_start(ap, fmt);
-	if (vasprintf(&new.what, fmt, ap) < 0)
-		new.what = NULL;
-	va_end(ap);
-	more = realloc(out->item, (out->count + 1) * sizeof *more);
+	more = realloc(p->item, (p->count + 1) * sizeof *more);
 	if (more)
-		out->item = more;
+		p->item = more;
 	if (!more || !new.what || !new.hint) {
 		free(new.what);
 		free(new.hint);
 		return -1;
 	}
-	more[out->count++] = new;
+	more[p->count++] = new;
 	return 0;
+}
+
+__attribute__((format(printf, 4, 5))) static int
+found(struct problems *out, int rule, int field, const char *fmt, ...)
+{
+	char	*what;
+	va_list	 ap;
+	int	 ret;
+
+	va_start(ap, fmt);
+	ret = vasprintf(&what, fmt, ap);
+	va_end(ap);
+	if (ret < 0)
+		return -1;
+	ret = problems_add(out, rules[rule].id, rules[rule].fatal, field, what,
+	    rules[rule].remedy);
+	free(what);
+	return ret;
 }
 
 /* Keeps the order of rules.def otherwise. */

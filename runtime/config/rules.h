@@ -79,6 +79,9 @@ int config_problems(const struct config *c, const struct site *site,
     struct problems *out, struct err *err);
 /* How many of them are errors. */
 size_t problems_fatal(const struct problems *p);
+/* Adds one more behind the others.  -1 without memory. */
+int  problems_add(struct problems *p, const char *id, bool fatal, int field,
+    const char *what, const char *hint);
 void problems_clear(struct problems *p);
 
 struct rule {

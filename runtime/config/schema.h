@@ -58,6 +58,7 @@ enum origin {			/* who gave the value; the later wins */
 #define LIST(g, m, key, def, when, ...)			char *m;
 #define CHOOSE(g, m, key, set, def, when, ...)		enum set m;
 #define END_GROUP(g)					} g;
+struct problems;
 struct extra;			/* a key of a section that no row knows */
 struct config {
 #include "runtime/config/fields.def"
@@ -66,6 +67,8 @@ struct config {
 	int		 line[FIELD_COUNT];	/* in that file, or 0 */
 	char		*path;		/* of the file that was read, or NULL */
 	bool		 keep_unknown;	/* set it before: reading keeps such keys */
+	struct problems	*faults;	/* set it before: reading goes on behind an
+				 * error, and adds it; borrowed (rules.h) */
 	struct strv	 warnings;	/* of reading, a sentence each: print them */
 	struct extra	*extra;
 	size_t		 extra_count;

@@ -79,6 +79,7 @@ config_copy(struct config *to, const struct config *from)
 
 	*to = *from;
 	to->warnings = (struct strv)STRV_INIT;
+	to->faults = NULL;
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		char	**at;
 
@@ -177,8 +178,10 @@ text_set(const struct field *f, char **at, const char *text, struct err *err)
 	size_t	 n = strlen(text);
 	bool	 ended = f->type != TYPE_LIST || !n || text[n - 1] == '\n';
 
-	if (!utf8(text))
-		return err_set(err, "%s: the text is not UTF-8", f->key);
+	if (!utf8(text)) {
+		err_set(err, "%s: the text is not UTF-8", f->key);
+		return err_hint(err, "save it as UTF-8");
+	}
 	if (f->flags & FIELD_TREE)
 		return tree_set(f, at, text, err);
 	if (f->flags & FIELD_HOST && strchr(text, '@')) {
@@ -265,9 +268,11 @@ config_set(struct config *c, enum field_id id, const char *text,
 		break;
 	case TYPE_REAL:
 		rc = num_parse_real(text, f->lo, f->hi, at);
-		if (rc)
+		if (rc) {
 			err_set(err, "%s: \"%s\" is no number from %g to %g",
 			    f->key, text, f->lo, f->hi);
+			err_hint(err, "%s", f->help);
+		}
 		break;
 	case TYPE_CHOICE:
 		rc = choice_set(f, at, text, err);

@@ -71,9 +71,10 @@ read_tree(struct reader *r, int id, const struct node *at)
 	text.max = LARGEST;
 	emit_begin(&e, EMIT_LINE, &text);
 	emit_node(&e, at);
-	if (emit_end(&e))
-		rc = err_set(r->err, "%s is too large", fields[id].key);
-	else
+	if (emit_end(&e)) {
+		err_set(r->err, "%s is too large", fields[id].key);
+		rc = err_hint(r->err, "at most a million bytes are read");
+	} else
 		rc = config_set(r->c, (enum field_id)id, buf_text(&text),
 		    ORIGIN_FILE, r->err);
 	buf_clear(&text);
@@ -202,7 +203,7 @@ read_scalar(struct reader *r, int id, const struct node *at)
 }
 
 static int
-read_field(struct reader *r, int id, const struct pair *pair)
+read_value(struct reader *r, int id, const struct pair *pair)
 {
 	const struct field	*f = &fields[id];
 	const struct node	*at = pair->value;
@@ -223,6 +224,12 @@ read_field(struct reader *r, int id, const struct pair *pair)
 	if (node_of(at)->type != NODE_SCALAR)
 		return wrong(r, at, f, "one value");
 	return read_scalar(r, id, at);
+}
+
+static int
+read_field(struct reader *r, int id, const struct pair *pair)
+{
+	return reader_go_on(r, read_value(r, id, pair), id);
 }
 
 /* Two keys in one mapping: PyYAML takes the last and says nothing. */
@@ -274,7 +281,7 @@ read_top(struct reader *r, const struct pair *pair)
 	int		 id;
 
 	if (config_is_group(key))
-		return read_group(r, key, pair->value);
+		return reader_go_on(r, read_group(r, key, pair->value), -1);
 	if (!strcmp(key, "fp16")) {
 		r->old_fp16 = node_is(pair->value, SCALAR_BOOL) &&
 		    scalar_true(node_of(pair->value)->text);
@@ -298,7 +305,9 @@ check_place(struct reader *r)
 			    "AMAZON_SAGEMAKER");
 			err_hint(r->err, "remove it, or change "
 			    "compute_environment");
-			return node_fail(&r->tree, r->at[i], r->err);
+			if (reader_go_on(r, node_fail(&r->tree, r->at[i],
+			    r->err), i))
+				return -1;
 		}
 	return 0;
 }
@@ -338,7 +347,9 @@ read_root(struct reader *r)
 	    r->c->origin[FIELD_main_distributed_type] <= ORIGIN_FILE) {
 		err_set(r->err, "%s: distributed_type is missing",
 		    r->tree.name);
-		return err_hint(r->err, "add: distributed_type: 'NO'");
+		err_hint(r->err, "add: distributed_type: 'NO'");
+		if (reader_go_on(r, -1, FIELD_main_distributed_type))
+			return -1;
 	}
 	if (check_place(r))
 		return -1;
@@ -353,7 +364,8 @@ int
 config_parse(struct config *c, const char *text, size_t n, const char *name,
     struct err *err)
 {
-	struct reader	r = { .c = c, .err = err };
+	struct err	own = ERR_INIT;
+	struct reader	r = { .c = c, .err = err ? err : &own };
 	size_t		length = strlen(name);
 	bool		json = length > 5 && !strcmp(name + length - 5,
 	    ".json");

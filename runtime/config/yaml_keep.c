@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/config/intern.h"
+#include "runtime/config/rules.h"
 #include "runtime/config/yaml_emit.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
@@ -130,18 +131,34 @@ reader_warn(struct reader *r, const struct node *node, const char *fmt, ...)
 	return 0;
 }
 
+int
+reader_go_on(struct reader *r, int rc, int field)
+{
+	struct err	one = *r->err;
+
+	if (!rc || !r->c->faults)
+		return rc;
+	*r->err = (struct err)ERR_INIT;
+	return problems_add(r->c->faults, "reading", true, field, one.text,
+	    one.hint) ? err_nomem(r->err) : 0;
+}
+
 static int
 count_unknown(struct reader *r, const struct node *key)
 {
 	struct err	one = ERR_INIT;
 
-	if (r->unknown.len > 300) {	/* counted, see reader_refuse_unknown */
+	if (r->unknown.len > 300 && !r->c->faults) {	/* counted, see reader_refuse_unknown */
 		r->unknown_count++;
 		return 0;
 	}
 	err_set(&one, "unknown key %.120s", node_of(key)->text);
 	node_fail(&r->tree, key, &one);
 	config_key_hint("", node_of(key)->text, &one);
+	if (r->c->faults) {
+		*r->err = one;
+		return reader_go_on(r, -1, -1);
+	}
 	if (!r->unknown_count++)
 		r->first_unknown = one;
 	r->unknown_named++;
@@ -157,8 +174,7 @@ reader_refuse_unknown(struct reader *r)
 	size_t	more = r->unknown_count - r->unknown_named;
 
 	if (r->unknown_count == 1) {
-		if (r->err)
-			*r->err = r->first_unknown;
+		*r->err = r->first_unknown;
 		return -1;
 	}
 	if (more)

@@ -47,6 +47,31 @@ has "with its place" "$out" "port.yaml:2:20: error: main_process_port: \"69420\"
 printf 'distributed_type: MULTI_GPU\nmain_process_ip: setup@104.1.1.1\n' >user.yaml
 has "an address has no user in front" "$("$accel" config check user.yaml)" \
 	"user.yaml:2:18: error: main_process_ip: \"setup@104.1.1.1\" has a user name"
+cat >worse.yaml <<-'END'
+	distributed_type: MULTI_GPU
+	num_proceses: 4
+	num_processes: many
+	mixed_precision: bf17
+	newkey: 3
+	main_process_port: 80
+	num_machines: 2
+	machine_rank: 5
+	fsdp_config: [1, 2]
+END
+is "what cannot be read hides nothing else" \
+	"$("$accel" config check --no-probe worse.yaml | grep -v '^ ' | cut -d ' ' -f 1-4)" \
+'worse.yaml:2:1: error: unknown key
+worse.yaml:3:16: error: num_processes: "many"
+worse.yaml:4:18: error: mixed_precision: "bf17"
+worse.yaml:5:1: error: unknown key
+worse.yaml:9:14: error: fsdp_config is
+worse.yaml:8: error: machine_rank 5
+worse.yaml: warning: num_machines is
+worse.yaml:6: warning: main_process_port 80
+6 errors, 2 warnings'
+printf '{"num_processes": 2,' >torn.yaml
+has "a torn file is one error" "$("$accel" config check --no-probe torn.yaml)" \
+	"1 error, 0 warnings"
 "$accel" config check none.yaml >out 2>err
 is "a missing file is exit code 1" $? 1
 has "and named" "$(cat err)" "none.yaml: there is no such file"

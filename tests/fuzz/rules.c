@@ -98,6 +98,25 @@ export(const struct config *c)
 	}
 }
 
+/* Reading that goes on behind an error finds one where reading that stops at it
+ * does. */
+static void
+go_on(const char *text, size_t n, bool fails)
+{
+	struct config	c;
+	struct problems	p = PROBLEMS_INIT;
+	int		rc;
+
+	config_init(&c);
+	c.faults = &p;
+	rc = config_parse(&c, text, n, "f.yaml", NULL);
+	MUST((rc < 0 || p.count > 0) == fails);
+	for (size_t i = 0; i < p.count; i++)
+		MUST(*p.item[i].what && *p.item[i].hint && p.item[i].fatal);
+	config_clear(&c);
+	problems_clear(&p);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -105,8 +124,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct site	site = site_of(hash_bytes(data, n));
 	bool		null = memmem(data, n, "(null)", 6) != NULL;
 
+	int		rc;
+
 	config_init(&c);
-	if (!config_parse(&c, (const char *)data, n, "f.yaml", NULL)) {
+	rc = config_parse(&c, (const char *)data, n, "f.yaml", NULL);
+	go_on((const char *)data, n, rc < 0);
+	if (!rc) {
 		hold(&c, NULL, null);
 		hold(&c, &site, null);
 		if (!config_check(&c, NULL))
