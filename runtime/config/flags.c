@@ -46,14 +46,19 @@ flag_of(const char *arg)
 	name[n] = '\0';
 	if (arg[2 + n])
 		g.value = arg + 3 + n;
-	g.id = config_field_of(name);
-	if (g.id >= 0 && fields[g.id].flags & FIELD_NOFLAG)
-		g.id = -1;
-	for (int i = 0; i < FIELD_COUNT; i++)
-		if (config_named(name, fields[i].no)) {
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		const struct field	*f = &fields[i];
+
+		if (f->flags & FIELD_NOFLAG)
+			continue;
+		if (config_named(name, f->flag ? f->flag : f->key) ||
+		    (!*f->group && config_named(name, f->alias)))
+			g.id = i;
+		if (config_named(name, f->no)) {
 			g.id = i;
 			g.no = true;
 		}
+	}
 	return g;
 }
 

@@ -211,6 +211,10 @@ test_manners(void)
 	    "(refused)", "a number cannot be empty");
 	is(value(FIELD_main_tpu_name, "--tpu_name", "x"), "(refused)",
 	    "a key that is no flag is none");
+	is(value(FIELD_fp8_margin, "--margin", "1"), "(refused)",
+	    "nor is a key whose flag has another name");
+	is(value(FIELD_fp8_format, "--format", "E4M3"), "(refused)",
+	    "nor an older key of a section");
 	config_init(&c);
 	ok(config_flag(&c, argv, &at, &err) == 1 && at == 1,
 	    "a switch leaves the next word alone");
