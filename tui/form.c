@@ -327,13 +327,18 @@ form_changed(const struct form *f, enum field_id id)
 int
 form_save(struct form *f, struct err *err)
 {
-	if (config_write(form_now(f), f->path, err)) {
+	const char *notice;
+
+	if (config_save(form_now(f), f->path, 0, &notice, err)) {
 		if (err)
 			say(f, true, err->text, err->hint);
 		return -1;
 	}
 	buf_clear(&f->saved);
-	say(f, false, "Written", f->path);
+	if (notice)
+		say(f, false, "Written anew, without comments", notice);
+	else
+		say(f, false, "Written", f->path);
 	return config_print(form_now(f), &f->saved);
 }
 

@@ -169,8 +169,11 @@ read_scalar(struct reader *r, int id, const struct node *at)
 		return wrong(r, at, f, "a value");
 	switch (f->type) {
 	case TYPE_BOOL:
-		if (node->kind != SCALAR_BOOL && node->kind != SCALAR_TEXT &&
-		    node->kind != SCALAR_INT)
+		if (node->kind == SCALAR_INT && !scalar_int(text, &n)) {
+			snprintf(number, sizeof(number), "%ld", n);
+			text = number;
+		} else if (node->kind != SCALAR_BOOL &&
+		    node->kind != SCALAR_TEXT)
 			return wrong(r, at, f, "true or false");
 		break;
 	case TYPE_INT:

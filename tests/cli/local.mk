@@ -17,7 +17,8 @@ check_PROGRAMS += tests/unit/yamltool
 tests_unit_yamltool_SOURCES = tests/unit/yamltool.c
 tests_unit_yamltool_LDADD = runtime/config/libconfig.la
 dist_check_SCRIPTS += %D%/pyyaml.t
-EXTRA_DIST += %D%/yaml-edit.py %D%/yaml-print.py %D%/yaml-read.py
+EXTRA_DIST += %D%/yaml-edit.py %D%/yaml-fields.py %D%/yaml-print.py \
+	%D%/yaml-read.py
 TESTS += %D%/pyyaml.t
 dist_check_SCRIPTS += %D%/tree.t %D%/corpus.t
 TESTS += %D%/tree.t %D%/corpus.t

@@ -36,6 +36,8 @@ ok "2000 random texts come back as they were" \
 here=$top_srcdir/tests/cli
 ok "of 4000 random files we take those that PyYAML takes, as it does" \
 	"$py" "$here/yaml-read.py" "$top_builddir/tests/unit/yamltool"
+ok "every field has the value that PyYAML reads, or refuses it" \
+	"$py" "$here/yaml-fields.py" "$top_builddir/tests/unit/yamltool"
 ok "of 1000 we write what PyYAML writes" \
 	"$py" "$here/yaml-print.py" "$top_builddir/tests/unit/yamltool"
 
