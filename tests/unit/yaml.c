@@ -239,6 +239,54 @@ values(void)
 	    c.dynamo.backend == dynamo_INDUCTOR, "old dynamo_backend");
 }
 
+/* What the wizards of old versions wrote. */
+static void
+versions(void)
+{
+	ok(!parse("compute_environment: LOCAL_MACHINE\ndeepspeed_config: {}\n"
+	    "distributed_type: MULTI_GPU\nfp16: true\nmachine_rank: 0\n"
+	    "main_process_ip: null\nmain_process_port: null\n"
+	    "main_training_function: main\nnum_machines: 1\n"
+	    "num_processes: 2\n") && !c.warnings.count &&
+	    c.main.mixed_precision == precision_fp16, "0.5: fp16");
+	ok(!parse("distributed_type: MULTI_GPU\nfp16: false\n"
+	    "mixed_precision: bf16\n") &&
+	    c.main.mixed_precision == precision_bf16,
+	    "0.6: fp16 beside its successor loses");
+	ok(!parse("distributed_type: MULTI_GPU\nfp16: null\n") &&
+	    c.main.mixed_precision == precision_no, "0.6: a null fp16");
+	ok(!parse("command_file: null\ncommands: null\n"
+	    "compute_environment: LOCAL_MACHINE\ndeepspeed_config: {}\n"
+	    "distributed_type: FSDP\ndowncast_bf16: 'no'\n"
+	    "dynamo_backend: 'NO'\nfsdp_config:\n"
+	    "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n"
+	    "  fsdp_backward_prefetch_policy: BACKWARD_PRE\n"
+	    "  fsdp_offload_params: false\n  fsdp_sharding_strategy: 1\n"
+	    "  fsdp_state_dict_type: FULL_STATE_DICT\n"
+	    "gpu_ids: null\nmegatron_lm_config: {}\nmixed_precision: bf16\n"
+	    "num_machines: 1\nnum_processes: 4\nrdzv_backend: static\n"
+	    "same_network: true\ntpu_name: null\ntpu_zone: null\n"
+	    "use_cpu: false\n") && c.main.num_processes == 4 &&
+	    c.dynamo.backend == dynamo_NO, "0.15: dynamo_backend, null keys");
+	ok(!parse("compute_environment: LOCAL_MACHINE\n"
+	    "distributed_type: DEEPSPEED\ndeepspeed_config:\n"
+	    "  gradient_accumulation_steps: 1\n  gradient_clipping: 1.0\n"
+	    "  offload_optimizer_device: none\n"
+	    "  offload_param_device: none\n  zero3_init_flag: true\n"
+	    "  zero3_save_16bit_model: true\n  zero_stage: 3\n"
+	    "dynamo_config: {}\ntpu_env: []\ntpu_use_cluster: false\n"
+	    "tpu_use_sudo: false\nmixed_precision: bf16\n") &&
+	    c.deepspeed.zero_stage == 3 && !c.warnings.count,
+	    "0.17: sections in full");
+	ok(!parse("compute_environment: LOCAL_MACHINE\ndebug: false\n"
+	    "distributed_type: FSDP\nenable_cpu_affinity: false\n"
+	    "fsdp_config:\n  fsdp_reshard_after_forward: FULL_SHARD\n"
+	    "  fsdp_version: 1\nparallelism_config: null\n"
+	    "fp8_config:\n  amax_history_length: 16\n"
+	    "  optimization_level: O1\n") && c.fp8.amax_history_len == 16 &&
+	    c.fp8.opt_level == optlevel_O1, "1.3: fp8 in the wizard's words");
+}
+
 static void
 trips(void)
 {
@@ -308,6 +356,7 @@ main(void)
 	bombs();
 	warnings();
 	values();
+	versions();
 	trips();
 	flags();
 	config_clear(&c);
