@@ -11,6 +11,8 @@ tap_failed=0
 top_builddir=$(cd "${top_builddir:-.}" && pwd)
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 work=$(mktemp -d)
+XDG_STATE_HOME=$work/state
+export XDG_STATE_HOME
 trap 'rm -rf "$work"' EXIT
 
 tap_line() { # 0|1 sentence

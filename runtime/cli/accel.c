@@ -16,6 +16,8 @@ static const struct command *const commands[] = {
 	&command_estimate,
 	&command_launch,
 	&command_merge_weights,
+	&command_run_any,
+	&command_runs,
 	&command_test,
 	&command_to_fsdp2,
 	&command_tpu_config,

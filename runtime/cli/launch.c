@@ -16,9 +16,10 @@
 #include "runtime/base/strv.h"
 #include "runtime/cli/check.h"
 #include "runtime/cli/cli.h"
-#include "runtime/cli/view.h"
 #include "runtime/cli/cloud.h"
 #include "runtime/cli/config.h"
+#include "runtime/cli/launch.h"
+#include "runtime/cli/view.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
@@ -86,8 +87,8 @@ struct order {
 	char		**script;	/* the rest of argv */
 };
 
-static int
-add_env(struct strv *env, const char *item, struct err *err)
+int
+launch_add_env(struct strv *env, const char *item, struct err *err)
 {
 	const char	*equals = strchr(item, '='), *value;
 	char		*name;
@@ -119,7 +120,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 		if (hosts_read(&o->hosts, f->hostfile.item[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < f->env.count; i++)
-		if (add_env(&o->env, f->env.item[i], err) < 0)
+		if (launch_add_env(&o->env, f->env.item[i], err) < 0)
 			return -1;
 	if (!*o->script && !o->check) {
 		err_set(err, "no script was given");
@@ -265,10 +266,9 @@ forward(struct order *o)
 	return 0;
 }
 
-/* The agent: beside this program in a build folder, else where it is
- * installed. */
-static char *
-find_agent(void)
+/* Beside this program in a build folder, else where it is installed. */
+char *
+launch_agent(void)
 {
 	const char	*given = getenv("ACCEL_AGENT");
 	char		 self[4096], *path, *slash;
@@ -290,6 +290,18 @@ find_agent(void)
 		free(path);
 	}
 	return strdup(LIBEXECDIR "/accel-agent");
+}
+
+int
+launch_job(char job[LAUNCH_JOB], struct err *err)
+{
+	unsigned char random[(LAUNCH_JOB - 1) / 2];
+
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+		return err_set(err, "no random numbers: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(job + 2 * i, 3, "%02x", random[i]);
+	return 0;
 }
 
 static int
@@ -316,20 +328,19 @@ start(struct order *o, struct err *err)
 		.flags = o->view, .log_dir = o->config->launch.log_dir,
 		.tee = o->config->launch.tee,
 		.redirects = o->config->launch.redirects,
+		.command = "launch", .argv = o->script,
+		.config_file = o->config->path,
 	};
-	unsigned char			 random[8];
-	char				 job[17], *folder, *agent;
+	char				 job[LAUNCH_JOB], *folder, *agent;
 	int				 code = -1;
 	bool				 remote = false;
 
 	for (size_t i = 0; i < o->hosts.count; i++)
 		remote = remote || !host_is_local(&o->hosts.host[i]);
-	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-		return err_set(err, "no random numbers: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(job + 2 * i, 3, "%02x", random[i]);
+	if (launch_job(job, err) < 0)
+		return -1;
 	folder = getcwd(NULL, 0);
-	agent = find_agent();
+	agent = launch_agent();
 	if (!folder || !agent) {
 		err_set(err, "the working folder is not to be found: %s",
 		    strerror(errno));

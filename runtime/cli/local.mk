@@ -21,7 +21,9 @@ accel_SOURCES = \
 	%D%/env_print.c \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_print.c \
-	%D%/launch.c \
+	%D%/launch.c %D%/launch.h \
+	%D%/run.c \
+	%D%/runs.c \
 	%D%/schema.c \
 	%D%/setup.c \
 	%D%/view.c %D%/view.h

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/buf.h"
@@ -40,15 +39,13 @@ choose(struct output_options *to, const struct view_flags *flags)
 static int
 choose_logs(struct view *v, const struct view_order *order,
     const struct plan *plan, const struct output_options *output,
-    struct err *err)
+    const char *id, struct err *err)
 {
-	struct streams	tee = STREAMS_INIT;
-	struct buf	folder = BUF_INIT;
-	char		stamp[32] = "";
-	time_t		now = time(NULL);
-	struct tm	tm;
-	int		ret = 0;
-	bool		all = output->mode == OUTPUT_FILES || (order->log_dir &&
+	struct streams	 tee = STREAMS_INIT;
+	struct buf	 folder = BUF_INIT;
+	char		*records;
+	int		 ret = 0;
+	bool		 all = output->mode == OUTPUT_FILES || (order->log_dir &&
 			    !order->tee && !order->redirects);
 
 	if (order->tee && streams_parse(&tee, "tee", order->tee, err) < 0)
@@ -60,10 +57,10 @@ choose_logs(struct view *v, const struct view_order *order,
 	}
 	if (!all && !streams_any(&tee) && !streams_any(&v->hidden))
 		return 0;
-	if (localtime_r(&now, &tm))
-		strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-	buf_addf(&folder, "%s/%s-%.4s", order->log_dir ? order->log_dir : "logs",
-	    stamp, order->job);
+	/* Where nobody says, beside the record: they go with it. */
+	records = order->log_dir ? strdup(order->log_dir) : record_folder();
+	buf_addf(&folder, "%s/%s", records ? records : "", id);
+	free(records);
 	ret = logs_new(buf_text(&folder), plan->world, &v->logs, err);
 	for (size_t i = 0; !ret && i < plan->world; i++) {
 		long local = plan->rank[i].local_rank;
@@ -82,12 +79,27 @@ int
 view_begin(struct view *v, const struct view_order *order,
     const struct plan *plan, struct supervise_options *how, struct err *err)
 {
-	int ret;
+	struct record_facts	facts = {
+		.command = order->command, .argv = order->argv,
+		.config_file = order->config_file, .plan = plan,
+	};
+	struct err		noted = ERR_INIT;
+	char			id[RECORD_ID];
+	int			ret;
 
-	*v = (struct view){ .hidden = STREAMS_INIT };
+	*v = (struct view){ .record = RECORD_INIT, .hidden = STREAMS_INIT };
 	choose(&how->output, order->flags);
-	if ((ret = choose_logs(v, order, plan, &how->output, err)))
+	if (how->check)
+		return 0;
+	record_id(id, order->job);
+	if ((ret = choose_logs(v, order, plan, &how->output, id, err)))
 		return ret;
+	if (v->logs)
+		facts.logs = logs_folder(v->logs);
+	/* A home that cannot be written keeps nobody from training. */
+	if (record_begin(&v->record, id, &facts, &noted) < 0)
+		fprintf(stderr, "accel: there will be no record of this run: "
+		    "%s\n", noted.text);
 	how->output.logs = v->logs;
 	how->hidden = &v->hidden;
 	how->why = v->why;
@@ -102,7 +114,9 @@ view_end(struct view *v, int code)
 {
 	struct err err = ERR_INIT;
 
-	(void)code;
+	if (record_end(&v->record, code, v->why, &err) < 0)
+		err_print("accel", &err);
+	record_clear(&v->record);
 	if (v->logs && logs_free(v->logs, &err) < 0)
 		err_print("accel", &err);
 	streams_clear(&v->hidden);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* view: what "accel launch" and "accel run" have in common: how the output of
- * ranks is shown and kept. */
+ * ranks is shown and kept, and what is recorded. */
 #ifndef RUNTIME_CLI_VIEW_H
 #define RUNTIME_CLI_VIEW_H
 
 #include <stdbool.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/launch/record.h"
 #include "runtime/launch/streams.h"
 #include "runtime/launch/supervise.h"
 
@@ -29,10 +30,14 @@ struct view_order {
 	const struct view_flags	*flags;
 	const char	*log_dir, *tee, *redirects;	/* as torchrun; or NULL */
 	const char	*job;
+	const char	*command;	/* "launch", for the record */
+	char *const	*argv;		/* the program and its words */
+	const char	*config_file;	/* or NULL */
 };
 
 struct view {
 	struct logs	*logs;
+	struct record	 record;
 	struct streams	 hidden;
 	char		 why[SUPERVISE_WHY];
 };

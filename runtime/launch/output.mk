@@ -9,3 +9,9 @@
 	%D%/spool.c     %D%/spool.h \
 	%D%/streams.c   %D%/streams.h \
 	%D%/tail.c      %D%/tail.h
+%C%_liblaunch_la_SOURCES += \
+	%D%/plan_command.c \
+	%D%/record.c    %D%/record.h \
+	%D%/records.c   %D%/records.h
+%C%_liblaunch_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_liblaunch_la_LIBADD += $(JANSSON_LIBS)

@@ -38,6 +38,7 @@ struct plan {
 	bool			 python;	/* argv[0] is an interpreter */
 	bool			 devices;	/* each rank takes a GPU of its own */
 	char			*role;		/* of the ranks */
+	bool			 apart;		/* they do not meet: no address */
 };
 
 struct plan_order {
@@ -55,6 +56,11 @@ struct plan_order {
 
 int  plan_make(struct plan *plan, const struct plan_order *order,
     struct err *err);
+/* One process of a program on each host, for "accel run"; they do not meet.
+ * "env" is NAME=VALUE for all, over what tells them apart. */
+int  plan_command(struct plan *plan, const struct hosts *hosts,
+    char *const *argv, const struct strv *env, const char *folder,
+    const char *job, struct err *err);
 /* The table, each rank's environment and command, for people. */
 void plan_print(const struct plan *plan, struct buf *out);
 void plan_clear(struct plan *plan);

@@ -224,7 +224,7 @@ run_address_env(const struct run *run, size_t host, struct strv *env)
 	};
 	const struct peer	*peer = &run->peer[host];
 
-	if (run->plan->world == 1)
+	if (run->plan->world == 1 || run->plan->apart)
 		return 0;
 	if (strv_setenv(env, "MASTER_ADDR", run->address) < 0 ||
 	    strv_addf(env, "MASTER_PORT=%u", (unsigned)run->port) < 0)

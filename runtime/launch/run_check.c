@@ -71,7 +71,7 @@ say_hold(struct run *run)
 	struct buf	*out = &run->peer[0].out;
 	size_t		 frame;
 
-	if (run->plan->world == 1)	/* nobody to meet */
+	if (run->plan->world == 1 || run->plan->apart)	/* nobody to meet */
 		return;
 	run->hold = HOLD_ASKED;
 	if (run->plan->address) {	/* a name is read here, once */

@@ -116,7 +116,7 @@ fail(struct run *run, size_t host, size_t rank, int status, const char *reason)
 		.wall_ms = clock_wall_ms(),
 	};
 	snprintf(run->failure.reason, sizeof run->failure.reason, "%s", reason);
-	if (!run->stopping)
+	if (!run->stopping && !run->options->keep_going)
 		stop_all(run, run->options->grace_s);
 }
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_command: one process of any program on each host, which do not meet. */
+#include "runtime/launch/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/err.h"
+
+#include "runtime/base/banned.h"
+
+/* What tells the processes apart: no RANK, which programs take for a world. */
+static int
+environment(struct plan *plan, size_t i, const struct strv *env)
+{
+	struct plan_rank	*r = &plan->rank[i];
+	char			 number[32], count[32];
+
+	snprintf(number, sizeof number, "%zu", i);
+	snprintf(count, sizeof count, "%zu", plan->world);
+	if (strv_setenv(&r->env, "ACCEL_JOB", plan->job) < 0 ||
+	    strv_setenv(&r->env, "ACCEL_HOST",
+	    host_label(&plan->hosts.host[i])) < 0 ||
+	    strv_setenv(&r->env, "ACCEL_HOST_RANK", number) < 0 ||
+	    strv_setenv(&r->env, "ACCEL_HOST_COUNT", count) < 0)
+		return -1;
+	for (size_t k = 0; k < env->count; k++) {
+		const char	*item = env->item[k];
+		size_t		 n = strcspn(item, "=");
+		char		*name = strndup(item, n);
+		int		 ret = name ? strv_setenv(&r->env, name,
+				    item + n + 1) : -1;
+
+		free(name);
+		if (ret < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+plan_command(struct plan *plan, const struct hosts *hosts, char *const *argv,
+    const struct strv *env, const char *folder, const char *job,
+    struct err *err)
+{
+	struct plan new = PLAN_INIT;
+
+	for (size_t i = 0; i < hosts->count; i++) {
+		char item[300];
+
+		snprintf(item, sizeof item, strchr(hosts->host[i].name, ':') ?
+		    "[%s]:1" : "%s:1", hosts->host[i].name);
+		if (hosts_add(&new.hosts, item, err) < 0)
+			goto fail;
+	}
+	if (!new.hosts.count && hosts_add(&new.hosts, "localhost:1", err) < 0)
+		goto fail;
+	new.world = new.hosts.count;
+	new.apart = true;
+	new.folder = strdup(folder);
+	new.script = strdup("");
+	new.job = strdup(job);
+	new.role = strdup("default");
+	new.rank = calloc(new.world, sizeof *new.rank);
+	if (!new.folder || !new.script || !new.job || !new.role || !new.rank)
+		goto nomem;
+	for (size_t i = 0; i < new.world; i++) {
+		new.rank[i].host = i;
+		new.rank[i].local_world = 1;
+		for (size_t k = 0; argv[k]; k++)
+			if (strv_add(&new.rank[i].argv, argv[k]) < 0)
+				goto nomem;
+		if (environment(&new, i, env) < 0)
+			goto nomem;
+	}
+	*plan = new;
+	return 0;
+nomem:
+	err_nomem(err);
+fail:
+	plan_clear(&new);
+	return -1;
+}
