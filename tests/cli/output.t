@@ -174,7 +174,9 @@ ok "and no escape in it" sh -c '! grep -q "$(printf "\033")" said'
 cat >victim.sh <<'E'
 #!/bin/sh
 trap '' TERM
+: >victim.$RANK
 if [ $RANK = 0 ]; then
+	until [ -e victim.1 ]; do sleep 0.05; done
 	echo "accel: rank 1 (h) is gone: its connection closed" >&2
 	exit 1
 fi
