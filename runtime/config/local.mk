@@ -57,3 +57,4 @@ CLEANFILES += %D%/templates.inc
 	    $(srcdir)/$$file || exit; \
 	  echo ")"; \
 	done >$@.new && mv $@.new $@
+$(%C%_libconfig_la_OBJECTS): | %D%/templates.inc
