@@ -397,7 +397,11 @@ run_as(struct call *call, bool check, struct err *err)
 		code = EXIT_USAGE;
 	else if (cli_config_load(o.config, o.config_file, true, err) < 0)
 		code = -1;
-	else if (cloud_wanted(o.config))
+	else if (cloud_wanted(o.config) && o.hosts.count) {
+		code = err_set(err, "hosts were named, and the file is for a "
+		    "cloud, which has its own");
+		err_hint(err, "leave out --hosts and --hostfile");
+	} else if (cloud_wanted(o.config))
 		code = check_rules(&o, err) < 0 ? -1 : cloud_launch(o.config,
 		    o.script, &o.env, o.print, err);
 	else if (settle(&o, err) < 0 || check_script(&o, err) < 0 ||

@@ -24,7 +24,7 @@ struct merge {
 
 static const struct option options[] = {
 	VALUE(struct merge, max_shard_size, "max_shard_size", 0, "SIZE",
-	    TAKES_TEXT, "files of at most that much, such as 5GB, and an index"),
+	    TAKES_TEXT, "files of at most that, such as 5GB, and an index"),
 	SWITCH(struct merge, unsafe_serialization, "unsafe_serialization", 0,
 	    "write pytorch_model.bin, as torch.save does"),
 	SWITCH(struct merge, tensors_only, "tensors_only", 0,
@@ -165,7 +165,8 @@ check_objects(const struct weights *w, const struct merge *o, struct err *err)
 static int
 run(struct call *call, struct err *err)
 {
-	static const int	 signals[] = { SIGINT, SIGTERM, SIGHUP, SIGBUS };
+	static const int	 signals[] = { SIGINT, SIGTERM, SIGHUP,
+	    SIGBUS };
 	const struct merge	*o = call->options;
 	const char		*from = call->argv[0], *to = call->argv[1];
 	struct clock_face	 face = { clock_ms(), 0, isatty(2), false };
@@ -202,9 +203,9 @@ const struct command command_merge_weights = {
 	.run = run, .words = "CHECKPOINT_DIR OUTPUT", .least = 2, .most = 2,
 	.takes = TAKES_FOLDER,
 	.about = "Reads the checkpoints that FSDP writes with "
-	    "SHARDED_STATE_DICT\n(torch.distributed.checkpoint), and folders of "
-	    "safetensors files whose tensors may\nbe sliced, and writes whole "
-	    "tensors into the folder OUTPUT.",
+	    "SHARDED_STATE_DICT\n(torch.distributed.checkpoint), and folders "
+	    "of safetensors files whose tensors may\nbe sliced, and writes "
+	    "whole tensors into the folder OUTPUT.",
 	.page = "accel-merge-weights(1)", .options = options,
 	.size = sizeof(struct merge),
 };

@@ -59,7 +59,7 @@ say(bool right, const char *what)
 	}
 }
 
-/* ---- collectives ---------------------------------------------------------- */
+/* ---- collectives --------------------------------------------------------- */
 
 static bool
 reduce(size_t n)
@@ -129,7 +129,7 @@ gather(void)
 	return right;
 }
 
-/* ---- training -------------------------------------------------------------- */
+/* ---- training ------------------------------------------------------------ */
 
 static float	weight[OUT * IN], grad[OUT * IN], loss;
 static int64_t	batch[BATCH];

@@ -15,7 +15,7 @@
 struct config;
 struct err;
 
-/* ---- SageMaker ------------------------------------------------------------ */
+/* ---- SageMaker ----------------------------------------------------------- */
 
 /* Gives {"estimator": {...}, "inputs": {...} or null}: what the estimator and
  * its fit() get.  "script" is the script and its arguments, ended by NULL;
@@ -32,7 +32,7 @@ json_t *sagemaker_hyperparameters(char *const args[], struct err *err);
 int sagemaker_account(const struct config *c, struct strv *env,
     struct err *err);
 
-/* ---- TPU ------------------------------------------------------------------ */
+/* ---- TPU ----------------------------------------------------------------- */
 
 struct tpu_setup {
 	const char	*name, *zone;

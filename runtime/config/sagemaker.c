@@ -15,7 +15,7 @@
 
 enum { TABLE_MAX = 4 << 20 };
 
-/* ---- hyperparameters ------------------------------------------------------ */
+/* ---- hyperparameters ----------------------------------------------------- */
 
 static bool
 is_number(const char *text, double *value)
@@ -107,7 +107,7 @@ bad:
 	return NULL;
 }
 
-/* ---- tables --------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 /* A heading, then two columns with a tab between.  "add" takes them. */
 static int
@@ -160,7 +160,7 @@ add_metric(json_t *all, const char *name, const char *regex)
 	    "Regex", regex));
 }
 
-/* ---- the job -------------------------------------------------------------- */
+/* ---- the job ------------------------------------------------------------- */
 
 static json_t *
 environment(const struct config *c, const struct strv *more, struct err *err)
@@ -240,8 +240,8 @@ estimator(const struct config *c, char *const script[],
 {
 	const char	*slash = strrchr(script[0], '/');
 	const char	*entry = slash ? slash + 1 : script[0], *dot;
-	char		*folder = slash ? strndup(script[0], slash == script[0] ?
-	    1 : (size_t)(slash - script[0])) : strdup(".");
+	char		*folder = !slash ? strdup(".") : strndup(script[0],
+	    slash == script[0] ? 1 : (size_t)(slash - script[0]));
 	json_t		*parameters = NULL, *env = NULL, *metrics = NULL, *all;
 	int		 data = c->main.distributed_type == dist_DATA_PARALLEL;
 

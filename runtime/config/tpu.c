@@ -60,7 +60,8 @@ install_words(const char *version, struct buf *out, struct err *err)
 		return buf_adds(out, "pip install "
 		    "git+https://github.com/huggingface/accelerate.git");
 	if (!isdigit((unsigned char)*version) ||
-	    version[strspn(version, "0123456789abcdefghijklmnopqrstuvwxyz.+!")]) {
+	    version[strspn(version, "0123456789.+!"
+	    "abcdefghijklmnopqrstuvwxyz")]) {
 		err_set(err, "\"%s\" is no version of accelerate", version);
 		return err_hint(err, "latest, dev, or one such as 1.2.0");
 	}

@@ -133,8 +133,8 @@ static int
 rename_tensors(struct weights *w, const struct pickle_value *root,
     struct err *err)
 {
-	const struct pickle_value	*plan = pickle_get(root, "planner_data");
-	size_t				 from;
+	const struct pickle_value *plan = pickle_get(root, "planner_data");
+	size_t			   from;
 
 	if (!plan || plan->kind != PICKLE_DICT)
 		return 0;

@@ -18,7 +18,7 @@ struct pickle_block {
 struct reader {
 	struct pickle		*out;
 	const unsigned char	*data;
-	size_t			 n, at, op;	/* op: where the opcode stands */
+	size_t			 n, at, op;	/* op: of the opcode */
 	bool			(*known)(const char *name);
 	struct pickle_value	**stack, **memo;
 	size_t			*mark;
@@ -243,8 +243,8 @@ push_name(struct reader *r, const char *module, size_t module_n,
 	text[module_n] = '.';
 	err_set(r->err, "byte %zu: %s is not among the classes of a "
 	    "checkpoint, and is refused", r->op, text);
-	return err_hint(r->err, "it is from a newer PyTorch or was put there to "
-	    "be run; nothing was run");
+	return err_hint(r->err, "it is from a newer PyTorch or was put there "
+	    "to be run; nothing was run");
 }
 
 /* GLOBAL: two lines. */

@@ -26,8 +26,8 @@ enum pickle_kind {
 	PICKLE_LIST,
 	PICKLE_DICT,		/* item[0] is a key, item[1] its value, ... */
 	PICKLE_NAME,		/* text: "module name" */
-	PICKLE_OBJECT,		/* text: of its class or function, args, state */
-	PICKLE_PERSISTENT	/* args: the id; what it stands for is outside */
+	PICKLE_OBJECT,		/* text: of its class or call; args, state */
+	PICKLE_PERSISTENT	/* args: the id of something outside */
 };
 
 struct pickle_value {

@@ -54,8 +54,8 @@ read_slices(struct shard *s, struct err *err)
 
 		if (text && num_parse(text, (long)i, 1 << 20,
 		    (long *)((char *)s + numbers[i].offset)) < 0)
-			return err_set(err, "%s: __metadata__: %s is \"%s\", no "
-			    "number", s->path, numbers[i].key, text);
+			return err_set(err, "%s: __metadata__: %s is \"%s\", "
+			    "no number", s->path, numbers[i].key, text);
 	}
 	if (s->world && s->rank >= s->world)
 		return err_set(err, "%s: accel.rank is %ld, and there are %ld",

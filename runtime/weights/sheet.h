@@ -35,6 +35,5 @@ int  sheet_safetensors(struct sheet *s, const struct weights *w,
     struct err *err);
 int  sheet_torch(struct sheet *s, const struct weights *w, struct err *err);
 /* Fills the check sums in, once the tensors are in the mapped file. */
-void sheet_torch_seal(const struct sheet *s, const struct weights *w,
-    unsigned char *file);
+void sheet_torch_seal(const struct sheet *s, unsigned char *file);
 #endif

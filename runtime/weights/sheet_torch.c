@@ -264,8 +264,7 @@ get(const unsigned char *p, int width)
 /* The local header of tensor i ends where its data begin; its entry in the
  * directory is number i + 2, behind those of the two texts. */
 void
-sheet_torch_seal(const struct sheet *s, const struct weights *w,
-    unsigned char *file)
+sheet_torch_seal(const struct sheet *s, unsigned char *file)
 {
 	unsigned char *dir = file + s->patch[s->patches - 1].at;
 
@@ -284,5 +283,4 @@ sheet_torch_seal(const struct sheet *s, const struct weights *w,
 		}
 		dir += n;
 	}
-	(void)w;
 }

@@ -79,7 +79,7 @@ read_storage(struct torchfile *t, const struct zip *z,
 	return 0;
 }
 
-/* (storage, offset, shape, stride, requires_grad, hooks[, dtype][, metadata]) */
+/* (storage, offset, shape, stride, requires_grad, hooks[, dtype][, more]) */
 static int
 read_tensor(struct torchfile *t, const struct zip *z,
     const struct pickle_value *v, struct err *err)
@@ -107,8 +107,8 @@ read_tensor(struct torchfile *t, const struct zip *z,
 		    "does");
 	if (args->n > fixed && !(args->item[fixed]->kind == PICKLE_NONE ||
 	    (args->item[fixed]->kind == PICKLE_DICT && !args->item[fixed]->n)))
-		return err_set(err, "the tensor is a conjugate or negative view, "
-		    "which safetensors cannot say");
+		return err_set(err, "the tensor is a conjugate or negative "
+		    "view, which safetensors cannot say");
 	if (untyped) {
 		const struct pickle_value	*name = args->item[6];
 		const struct torchtype		*type = name->kind ==

@@ -16,7 +16,7 @@ struct torchfile {
 	const struct dtype	*dtype;
 	int			 rank;
 	int64_t			 shape[WEIGHTS_RANK], stride[WEIGHTS_RANK];
-	size_t			 begin, end;	/* of the storage, in the data */
+	size_t			 begin, end;	/* of the storage */
 	uint64_t		 first;		/* byte of the first element */
 };
 

@@ -10,7 +10,7 @@ struct dtype;
 struct torchtype {
 	const char	*name;		/* of safetensors: "BF16" */
 	const char	*torch;		/* in a pickle: "torch bfloat16" */
-	const char	*storage;	/* "torch BFloat16Storage"; NULL: untyped */
+	const char	*storage;	/* "torch BFloat16Storage", or NULL */
 };
 /* The last has NULL names. */
 extern const struct torchtype torchtypes[];

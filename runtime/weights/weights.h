@@ -99,7 +99,7 @@ weights_name(const struct whole *t)
 
 struct weights_out {
 	const char	*folder;	/* made if need be */
-	uint64_t	 shard_max;	/* bytes of tensors a file; 0: one file */
+	uint64_t	 shard_max;	/* bytes of a file; 0: one file */
 	bool		 torch;		/* pytorch_model.bin, as torch.save */
 	void		(*progress)(void *user, uint64_t done, uint64_t total);
 	void		*user;

@@ -213,7 +213,7 @@ fill(struct set *s, const struct sheet *sheet, unsigned char *file,
 		    moved, s, err) < 0)
 			return -1;
 	if (s->out->torch)
-		sheet_torch_seal(sheet, s->w, file);
+		sheet_torch_seal(sheet, file);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ read_end64(struct zip *z, size_t end, uint64_t *n, uint64_t *at,
 	where = get(z->data + end - LOCATOR + 8, 8);
 	if (z->n < END64 || where > z->n - END64 ||
 	    memcmp(z->data + where, "PK\6\6", 4))
-		return damaged(err, "the archive's 64-bit directory is missing");
+		return damaged(err, "its 64-bit directory is missing");
 	*n = get(z->data + where + 40, 8);
 	*at = get(z->data + where + 48, 8);
 	return 0;
@@ -59,7 +59,7 @@ zip_open(struct zip *z, const void *data, size_t n, struct err *err)
 		return damaged(err, "too short for an archive");
 	for (end = n - END; memcmp(z->data + end, "PK\5\6", 4); end--)
 		if (!end || n - END - end >= COMMENT_MAX)
-			return damaged(err, "the archive's directory is missing");
+			return damaged(err, "its directory is missing");
 	dir_n = get(z->data + end + 12, 4);
 	dir = get(z->data + end + 16, 4);
 	if (read_end64(z, end, &dir_n, &dir, err) < 0)

@@ -115,6 +115,8 @@ for bad in "--lr" "--a --b 1" "positional" "--lr 1 --lr 2"; do
 	out=$("$accel" launch --config_file sm.yaml --print src/train.py $bad 2>&1)
 	is "refused as hyperparameters: $bad" $? 1
 done
+out=$("$accel" launch --config_file sm.yaml --hosts node1 src/train.py 2>&1)
+is "hosts of one's own are refused" $? 1
 out=$("$accel" launch --config_file sm.yaml --print none.py 2>&1)
 is "a script that is not there is an error" $? 1
 out=$("$accel" launch --config_file sm.yaml --print --no_python src/train.py 2>&1)

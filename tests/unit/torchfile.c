@@ -79,7 +79,7 @@ main(void)
 	DAMAGED("archive/data.pkl", 1, (size_t)-36, "\10", "compressed");
 	DAMAGED("archive/data.pkl", 1, (size_t)-38, "\1", "encrypted");
 	DAMAGED("archive/data.pkl", 1, (size_t)-4, "\7", "is missing");
-	DAMAGED("archive/data.pkl", 1, (size_t)-22, "\1", "sizes make no sense");
+	DAMAGED("archive/data.pkl", 1, (size_t)-22, "\1", "make no sense");
 	DAMAGED("archive/data/0", 1, 0, "archive/data/1", "no \"data/0\"");
 	DAMAGED("archive/data.pkl", 1, 0, "archive/dota.pkl",
 	    "no data.pkl");

@@ -129,7 +129,8 @@ test_memory(void)
 	struct err		 err = ERR_INIT;
 	struct buf		 b = BUF_INIT;
 	struct rusage		 used;
-	char			 path[200], names[4][2] = { "a", "b", "c", "d" };
+	char			 names[4][2] = { "a", "b", "c", "d" };
+	char			 path[200];
 
 	for (size_t i = 0; i < 4; i++)
 		row[i] = (struct safetensors_row){ names[i], dtype_of("U8"),
