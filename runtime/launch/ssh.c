@@ -34,6 +34,7 @@ link_unref(struct ssh_link *link)
 	free(link->host);
 	free(link->config_file);
 	free(link->agent_path);
+	ssh_conf_clear(&link->conf);
 	strv_clear(&link->agent_args);
 	buf_clear(&link->keys);
 	buf_clear(&link->said);
@@ -118,6 +119,7 @@ link_thread(void *arg)
 		ssh_disconnect(link->session);
 		ssh_free(link->session);
 	}
+	ssh_proxy_end(link);
 	pthread_mutex_lock(&link->lock);
 	link->failed = r < 0;
 	link->err = err;
@@ -210,6 +212,8 @@ ssh_open(const struct ssh_options *options, const char *host,
 		return err_nomem(err);
 	pthread_mutex_init(&link->lock, NULL);
 	link->refs = 1;
+	link->proxy_said = -1;
+	link->ask = options->ask;
 	link->cut_fd = link->near_fd = link->far_fd = -1;
 	link->phase = "connecting";
 	link->said.max = 2 * SAID_MAX;

@@ -9,8 +9,10 @@
  * wrong is known when ssh_fd() reads end of file: ask ssh_result() then.
  *
  * ~/.ssh/config decides as it does for ssh(1) (HostName, User, Port,
- * IdentityFile, ProxyCommand, ...).  Nothing is ever asked: no passwords, no
- * unknown host keys.  A dead connection is noticed after silence_s.
+ * IdentityFile, ProxyJump, ...).  An unknown host key is never taken.  With
+ * "ask", passphrases and passwords are asked for on the terminal, once.  A host
+ * that says nothing is given up after connect_timeout_s; one that does answer
+ * may be slow.  A dead connection is noticed after silence_s.
  */
 #ifndef RUNTIME_LAUNCH_SSH_H
 #define RUNTIME_LAUNCH_SSH_H
@@ -24,6 +26,7 @@ struct ssh_options {
 	const char *const *agent_args;	/* behind its name, NULL-ended; or NULL */
 	int connect_timeout_s;		/* 0: 10 */
 	int silence_s;			/* 0: 15; a peer that stops answering */
+	int ask;			/* passphrases, on the terminal */
 };
 
 /*

@@ -4,7 +4,11 @@ noinst_LTLIBRARIES += %D%/libsshlink.la
 %C%_libsshlink_la_SOURCES = \
 	%D%/ssh.c       %D%/ssh.h \
 	%D%/ssh_link.h \
+	%D%/ssh_ask.c \
+	%D%/ssh_auth.c \
+	%D%/ssh_conf.c  %D%/ssh_conf.h \
 	%D%/ssh_login.c \
+	%D%/ssh_proxy.c \
 	%D%/ssh_pump.c \
 	%D%/ssh_upload.c
 %C%_libsshlink_la_CFLAGS = $(AM_CFLAGS) $(LIBSSH_CFLAGS)

@@ -8,15 +8,18 @@
 #ifndef RUNTIME_LAUNCH_SSH_LINK_H
 #define RUNTIME_LAUNCH_SSH_LINK_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <libssh/libssh.h>
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/strv.h"
+#include "runtime/launch/ssh_conf.h"
 
 struct ssh_link {
 	pthread_t	 thread;
@@ -36,9 +39,13 @@ struct ssh_link {
 	char		*config_file, *agent_path;
 	struct strv	 agent_args;
 	int		 limit_s, silence_s;
+	bool		 ask;		/* there is a terminal to ask on */
 
 	/* The thread's own. */
 	int		 far_fd;
+	struct ssh_conf	 conf;
+	pid_t		 proxy;		/* of a jump, or 0 */
+	int		 proxy_said;	/* its stderr, or -1 */
 	ssh_session	 session;
 	ssh_channel	 channel;
 	char		 where[300];	/* user@host:port as resolved */
@@ -49,6 +56,24 @@ struct ssh_link {
 
 /* ssh_login.c: a session that is connected, checked and logged in. */
 int ssh_login(struct ssh_link *link, struct err *err);
+
+/* Waits for a descriptor (or -1), or for ssh_close().  1 ready, 0 too late, -1
+ * to be stopped. */
+int ssh_wait(struct ssh_link *link, int fd, short events, long until);
+
+/* ssh_auth.c: who we are. */
+int ssh_auth(struct ssh_link *link, struct err *err);
+
+/* ssh_ask.c: a secret from the terminal, the same one for the same question
+ * unless it must be asked for "again".  -1 where there is no one to ask. */
+int ssh_ask(struct ssh_link *link, const char *question, bool again, char *out,
+    size_t room);
+
+/* ssh_proxy.c: a socket to the host by way of others.  Its last words, in
+ * "text"; and its end. */
+int ssh_proxy_start(struct ssh_link *link, struct err *err);
+const char *ssh_proxy_why(struct ssh_link *link, char *text, size_t room);
+void ssh_proxy_end(struct ssh_link *link);
 
 /* ssh_upload.c: makes sure that the agent is there; gives its absolute path. */
 int ssh_upload(struct ssh_link *link, char **path, struct err *err);

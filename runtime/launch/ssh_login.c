@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <libssh/callbacks.h>
 
 #include "runtime/launch/ssh_link.h"
 #include "runtime/base/clock.h"
@@ -19,10 +18,11 @@
 
 #define TRIES 4		/* a busy sshd drops connections before its banner */
 #define AGAIN (-2)
+#define PATIENCE_S 60	/* for one that does answer, if slowly */
 
 /* Waits for the socket, or for ssh_close().  1 ready, 0 too late, -1 stop. */
-static int
-wait_for(struct ssh_link *link, int fd, short events, long until)
+int
+ssh_wait(struct ssh_link *link, int fd, short events, long until)
 {
 	struct pollfd p[2] = {
 		{ .fd = fd, .events = events },
@@ -70,7 +70,7 @@ connect_to(struct ssh_link *link, const struct addrinfo *ai, long until)
 		return fd;
 	e = errno;
 	if (e == EINPROGRESS) {
-		r = wait_for(link, fd, POLLOUT, until);
+		r = ssh_wait(link, fd, POLLOUT, until);
 		if (r == 0)
 			e = ETIMEDOUT;
 		else if (r < 0)
@@ -91,9 +91,13 @@ dial(struct ssh_link *link, const char *host, unsigned port, long until,
     struct err *err)
 {
 	struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *all, *ai;
+	const char *family = link->conf.family;
 	char service[16];
 	int fd = -1, e = 0, r;
 
+	if (family != NULL && strcasecmp(family, "any") != 0)
+		want.ai_family = strcasecmp(family, "inet6") == 0 ? AF_INET6 :
+		    AF_INET;
 	snprintf(service, sizeof(service), "%u", port);
 	r = getaddrinfo(host, service, &want, &all);
 	if (r != 0) {
@@ -124,50 +128,11 @@ dial(struct ssh_link *link, const char *host, unsigned port, long until,
 	return -1;
 }
 
-/* Names the keys that libssh tries; it has no other way to ask. */
-static void
-note_key(int priority, const char *function, const char *text, void *arg)
-{
-	static const char *const marks[] = {
-		"Trying to authenticate with ", "Trying identity file ",
-	};
-	struct ssh_link *link = arg;
-	const char *key = NULL;
-
-	(void)priority;
-	(void)function;
-	for (size_t i = 0; key == NULL && i < 2; i++)
-		if ((key = strstr(text, marks[i])) != NULL)
-			key += strlen(marks[i]);
-	if (key == NULL)
-		return;
-	if (strncmp(key, "file://", 7) == 0)
-		key += 7;
-	buf_addf(&link->keys, "%s%.*s", link->keys.len > 0 ? ", " : "",
-	    (int)strcspn(key, "\n"), key);
-}
-
-/* A key wants its passphrase: there is no one to ask. */
-static int
-no_passphrase(const char *prompt, char *out, size_t n, int echo, int verify,
-    void *arg)
-{
-	struct ssh_link *link = arg;
-
-	(void)prompt;
-	(void)out;
-	(void)n;
-	(void)echo;
-	(void)verify;
-	link->locked_key = true;
-	return -1;
-}
-
 static int
 set_options(struct ssh_link *link, struct err *err)
 {
 	ssh_session s = link->session;
-	long limit = link->limit_s;
+	long limit = PATIENCE_S;
 	unsigned port = 22;
 	char *host = NULL, *user = NULL;
 
@@ -197,62 +162,111 @@ set_options(struct ssh_link *link, struct err *err)
 	return 0;
 }
 
-/* TCP, then SSH's own handshake.  AGAIN where sshd had no room for us. */
-static int
-connect_once(struct ssh_link *link, long until, struct err *err)
+/* How long silence may last before a first word: each jump may take as much. */
+static long
+until_first_word(const struct ssh_link *link)
 {
-	char *host = NULL, *proxy = NULL;
+	long hosts = 1;
+
+	if (link->conf.proxy != NULL)
+		hosts++;
+	if (link->conf.jump != NULL) {
+		hosts++;
+		for (const char *c = link->conf.jump; *c != '\0'; c++)
+			hosts += *c == ',';
+	}
+	return clock_ms() + hosts * link->limit_s * 1000L;
+}
+
+/* A socket on which the other side has begun to speak: a dead one is told from
+ * a slow one by that, as sshd speaks first. */
+static int
+open_socket(struct ssh_link *link, struct err *err)
+{
+	long until = until_first_word(link);
+	char *host = NULL;
 	unsigned port = 22;
+	int fd, r;
+
+	if (link->conf.jump != NULL || link->conf.proxy != NULL) {
+		fd = ssh_proxy_start(link, err);
+	} else {
+		ssh_options_get(link->session, SSH_OPTIONS_HOST, &host);
+		ssh_options_get_port(link->session, &port);
+		fd = dial(link, host != NULL ? host : link->host, port, until,
+		    err);
+		ssh_string_free_char(host);
+	}
+	if (fd < 0)
+		return -1;
+	ssh_link_cuttable(link, fd);
+	r = ssh_wait(link, fd, POLLIN, until);
+	if (r == 1)
+		return fd;
+	close(fd);
+	if (r < 0)
+		return err_set(err, "stopped");
+	err_set(err, "no SSH answer within %d s", link->limit_s);
+	return err_hint(err, "the port is open but silent: is it sshd that "
+	    "listens there?");
+}
+
+/* A socket, then SSH's own handshake.  AGAIN where sshd had no room for us. */
+static int
+connect_once(struct ssh_link *link, struct err *err)
+{
+	const char *said;
+	char text[1000];
+	unsigned usual = 22;
 	int fd, r;
 
 	if ((link->session = ssh_new()) == NULL)
 		return err_nomem(err);
 	if (set_options(link, err) < 0)
 		return -1;
-	ssh_options_get(link->session, SSH_OPTIONS_PROXYCOMMAND, &proxy);
-	if (proxy == NULL) {
-		ssh_options_get(link->session, SSH_OPTIONS_HOST, &host);
-		ssh_options_get_port(link->session, &port);
-		fd = dial(link, host != NULL ? host : link->host, port, until,
-		    err);
-		ssh_string_free_char(host);
-		if (fd < 0)
-			return -1;
-		ssh_link_cuttable(link, fd);
-		ssh_options_set(link->session, SSH_OPTIONS_FD, &fd);
+	fd = open_socket(link, err);
+	if (fd < 0)
+		return -1;
+	ssh_options_set(link->session, SSH_OPTIONS_FD, &fd);
+	/* The known key is looked for under this name, as it is, from here on:
+	 * there is a socket already. */
+	if (link->conf.alias != NULL) {
+		ssh_options_set(link->session, SSH_OPTIONS_HOST,
+		    link->conf.alias);
+		ssh_options_set(link->session, SSH_OPTIONS_PORT, &usual);
 	}
-	ssh_string_free_char(proxy);
 	r = ssh_connect(link->session);
-	if (r == SSH_OK) {
-		ssh_link_cuttable(link, ssh_get_fd(link->session));
+	if (r == SSH_OK)
 		return 0;
-	}
-	if (clock_ms() >= until) {
-		err_set(err, "no SSH answer within %d s", link->limit_s);
-		return err_hint(err, "the port is open but silent: is it "
-		    "sshd that listens there?");
+	r = ssh_get_serverbanner(link->session) == NULL ? AGAIN : -1;
+	said = ssh_proxy_why(link, text, sizeof(text));
+	if (*said != '\0') {
+		err_set(err, "the way there failed: %s", said);
+		return err_hint(err, "ssh %s, by hand, goes the same way",
+		    link->given);
 	}
 	err_set(err, "SSH did not start: %s", ssh_link_why(link));
-	return ssh_get_serverbanner(link->session) == NULL ? AGAIN : -1;
+	return r;
 }
 
 static int
 connect_link(struct ssh_link *link, struct err *err)
 {
-	long until = clock_ms() + link->limit_s * 1000L;
-	unsigned seed = (unsigned)((unsigned long)link >> 6) ^ (unsigned)until;
+	unsigned seed = (unsigned)((unsigned long)link >> 6) ^
+	    (unsigned)clock_ms();
 	int r = AGAIN;
 
 	for (int try = 1; r == AGAIN && try <= TRIES; try++) {
-		r = connect_once(link, until, err);
+		r = connect_once(link, err);
 		if (r == 0)
 			return 0;
 		if (link->session != NULL)
 			ssh_free(link->session);
 		link->session = NULL;
+		ssh_proxy_end(link);
 		/* sshd's MaxStartups: come back, not all at once. */
 		if (r == AGAIN && try < TRIES &&
-		    wait_for(link, -1, 0, clock_ms() + try * 100L +
+		    ssh_wait(link, -1, 0, clock_ms() + try * 100L +
 		    rand_r(&seed) % (try * 200L)) < 0)
 			return err_set(err, "stopped");
 	}
@@ -313,78 +327,26 @@ check_host_key(struct ssh_link *link, struct err *err)
 	return -1;
 }
 
-static void
-list_methods(int methods, struct buf *out)
-{
-	static const struct { int bit; const char *name; } all[] = {
-		{ SSH_AUTH_METHOD_PUBLICKEY, "publickey" },
-		{ SSH_AUTH_METHOD_PASSWORD, "password" },
-		{ SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive" },
-		{ SSH_AUTH_METHOD_HOSTBASED, "hostbased" },
-		{ SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic" },
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (methods & all[i].bit)
-			buf_addf(out, "%s%s", out->len > 0 ? ", " : "",
-			    all[i].name);
-	if (out->len == 0)
-		buf_adds(out, "nothing");
-}
-
-static int
-log_in(struct ssh_link *link, struct err *err)
-{
-	struct ssh_callbacks_struct calls = {
-		.userdata = link, .auth_function = no_passphrase,
-	};
-	struct buf methods = BUF_INIT;
-	int r, old = ssh_get_log_level();
-
-	ssh_callbacks_init(&calls);
-	ssh_set_callbacks(link->session, &calls);
-	ssh_set_log_userdata(link);
-	ssh_set_log_callback(note_key);
-	r = ssh_userauth_none(link->session, NULL);
-	if (r == SSH_AUTH_DENIED || r == SSH_AUTH_PARTIAL) {
-		list_methods(ssh_userauth_list(link->session, NULL), &methods);
-		ssh_set_log_level(SSH_LOG_DEBUG);
-		r = ssh_userauth_publickey_auto(link->session, NULL, NULL);
-		ssh_set_log_level(old);
-	}
-	/* "calls" is on this stack and ends with it. */
-	memset(&calls, 0, sizeof(calls));
-	ssh_callbacks_init(&calls);
-	ssh_set_callbacks(link->session, NULL);
-	if (r == SSH_AUTH_SUCCESS) {
-		buf_clear(&methods);
-		return 0;
-	}
-	if (r == SSH_AUTH_DENIED || r == SSH_AUTH_PARTIAL) {
-		err_set(err, "login refused; offered: %s; keys tried: %s",
-		    buf_text(&methods), link->keys.len > 0 ?
-		    buf_text(&link->keys) : "none");
-		if (link->locked_key)
-			err_hint(err, "a key needs its passphrase: load it "
-			    "with ssh-add first");
-		else
-			err_hint(err, "is this the right user, and is a key "
-			    "of yours there? ssh-copy-id %s puts it",
-			    link->given);
-	} else
-		err_set(err, "login failed: %s", ssh_link_why(link));
-	buf_clear(&methods);
-	return -1;
-}
-
 int
 ssh_login(struct ssh_link *link, struct err *err)
 {
+	link->conf.given = link->host;
+	link->conf.user = link->user;
+	if (ssh_conf_read(&link->conf, link->config_file, err) < 0)
+		return -1;
+	if (link->port != 0) {
+		char port[16];
+
+		snprintf(port, sizeof(port), "%d", link->port);
+		free(link->conf.port);
+		if ((link->conf.port = strdup(port)) == NULL)
+			return err_nomem(err);
+	}
 	if (connect_link(link, err) < 0)
 		return -1;
 	atomic_store(&link->phase, "checking the host key");
 	if (check_host_key(link, err) < 0)
 		return -1;
 	atomic_store(&link->phase, "logging in");
-	return log_in(link, err);
+	return ssh_auth(link, err);
 }

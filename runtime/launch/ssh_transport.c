@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin libaccel-ssh.so: libssh and its cryptography are loaded only for
  * runs on other hosts. */
+#include <unistd.h>
+
 #include "runtime/launch/ssh.h"
 #include "runtime/launch/transport.h"
 
@@ -14,6 +16,7 @@ open_ssh(const struct transport_options *options, const char *host,
 		.config_file = options->ssh_config,
 		.agent_path = options->agent_path,
 		.connect_timeout_s = options->connect_timeout_s,
+		.ask = isatty(0) && isatty(2),
 	};
 	struct ssh_link		*link;
 

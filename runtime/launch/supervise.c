@@ -322,7 +322,8 @@ is_late(struct run *run, size_t host, int64_t now)
 		peer->phase = phase;
 		peer->phase_at = now;
 	}
-	if (now - peer->phase_at <= READY_MS || run->looked)
+	if (now - peer->phase_at <= READY_MS || run->looked ||
+	    strstr(phase, "waiting for an answer"))
 		return false;
 	snprintf(text, sizeof text, "not ready after %d s, while %s",
 	    READY_MS / 1000, phase);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Real sshds in network namespaces of this machine; skipped without root.
-check_PROGRAMS += %D%/echo-agent %D%/link-probe %D%/mute
+check_PROGRAMS += %D%/echo-agent %D%/link-probe %D%/mute %D%/slow
 %C%_echo_agent_SOURCES = %D%/echo-agent.c
 # As static as the agent, so no sanitizers.
 %C%_echo_agent_CFLAGS = -std=gnu11 -Wall -Wextra
 %C%_echo_agent_LDFLAGS = -all-static
 %C%_mute_SOURCES = %D%/mute.c
+%C%_slow_SOURCES = %D%/slow.c
+%C%_slow_LDADD = runtime/base/libbase.la
 %C%_link_probe_SOURCES = %D%/link-probe.c
 %C%_link_probe_LDADD = runtime/launch/libsshlink.la
 if HAVE_MPICH
@@ -15,6 +17,7 @@ check_PROGRAMS += %D%/mpi-sum
 %C%_mpi_sum_LDADD = $(MPICH_LIBS)
 endif
 %C%_hosts_tests = %D%/launch.t %D%/orphans.t %D%/ssh-link.t
+%C%_hosts_tests += %D%/check.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
 EXTRA_DIST += %D%/netns.sh %D%/rank.sh
