@@ -101,6 +101,7 @@ view_begin(struct view *v, const struct view_order *order,
 		fprintf(stderr, "accel: there will be no record of this run: "
 		    "%s\n", noted.text);
 	how->output.logs = v->logs;
+	how->input = order->flags->input;
 	how->hidden = &v->hidden;
 	how->why = v->why;
 	if (v->logs && how->output.mode == OUTPUT_FILES)

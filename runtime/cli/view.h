@@ -17,6 +17,7 @@ struct plan;
 
 struct view_flags {
 	const char	*output, *fold;
+	bool		 input;
 };
 
 /* Rows of an options table whose struct "s" has a struct view_flags "m". */
@@ -24,7 +25,8 @@ struct view_flags {
 	CHOICE_OF(s, m.output, "output", "WAY", "lines rank0 files json",	\
 	    "lines, rank0, files or json"),	\
 	CHOICE_OF(s, m.fold, "fold", "WHEN", "auto always never",	\
-	    "one line for many ranks': auto, always, never")
+	    "one line for many ranks': auto, always, never"),	\
+	SWITCH(s, m.input, "stdin", 0, "rank 0 reads what accel reads")
 
 struct view_order {
 	const struct view_flags	*flags;

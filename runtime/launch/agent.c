@@ -247,6 +247,7 @@ obey(struct agent *a, struct wire_frame *frame)
 	case WIRE_START:	agent_start(a, frame); break;
 	case WIRE_PMI:		answer_pmi(a, frame); break;
 	case WIRE_SIGNAL:	pass_signal(a, (int)wire_get(frame)); break;
+	case WIRE_INPUT:	agent_input(a, frame); break;
 	case WIRE_STOP:		stop(a, wire_get(frame)); break;
 	default:		break;
 	}
@@ -275,7 +276,7 @@ patience(const struct agent *a, int64_t now)
 static void
 turn(struct agent *a)
 {
-	struct pollfd	poll_[4 + 3 * a->rank_count];
+	struct pollfd	poll_[5 + 3 * a->rank_count];
 	nfds_t		n = 0;
 	bool		full = a->out.len > OUT_LIMIT && a->linked;
 	int64_t		now = clock_ms();
@@ -291,11 +292,14 @@ turn(struct agent *a)
 		poll_[n++] = (struct pollfd){ full ? -1 : r->stream[1], POLLIN, 0 };
 		poll_[n++] = (struct pollfd){ r->pmi, POLLIN, 0 };
 	}
+	poll_[n++] = agent_input_poll(a);
 	poll_[n++] = (struct pollfd){ a->held, POLLIN, 0 };
 	if (poll(poll_, n, patience(a, now)) < 0 && errno != EINTR)
 		return;
 	if (poll_[n - 1].revents)
 		agent_callers(a);
+	if (poll_[n - 2].fd >= 0)
+		agent_input_event(a, poll_[n - 2].revents);
 	for (size_t i = 0; i < a->rank_count; i++) {
 		struct agent_rank	*r = &a->rank[i];
 		struct pollfd		*p = &poll_[3 + 3 * i];
@@ -387,7 +391,7 @@ finish(struct agent *a)
 int
 main(int argc, char **argv)
 {
-	struct agent	a = { .held = -1, .linked = true, .warden.line = -1 };
+	struct agent	a = { .held = -1, .input = { .fd = -1 }, .linked = true, .warden.line = -1 };
 	sigset_t	set;
 
 	if (argc > 1 || isatty(LINK_IN)) {

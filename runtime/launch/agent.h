@@ -10,6 +10,7 @@
 #ifndef RUNTIME_LAUNCH_AGENT_H
 #define RUNTIME_LAUNCH_AGENT_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,6 +28,13 @@ struct agent_rank {
 	struct buf	 pmi_in;
 };
 
+struct agent_input {		/* stdin of one rank */
+	bool		 wanted, end;
+	uint32_t	 rank;
+	int		 fd;		/* our end of the pipe, or -1 */
+	struct buf	 pending;
+};
+
 struct agent {
 	struct buf		 in, out;
 	struct agent_rank	*rank;
@@ -38,6 +46,7 @@ struct agent {
 	size_t			 callers;
 	int			 signals;	/* signalfd */
 	struct warden		 warden;
+	struct agent_input	 input;
 	bool			 started;	/* all ranks were */
 	bool			 stopping, linked;
 	bool			 paused;	/* with the launcher, by ^Z */
@@ -80,6 +89,14 @@ void agent_interfaces(struct answer *to);
 /* While something else takes long: says that we are here.  False where the
  * launcher is gone. */
 bool agent_beat(struct agent *a);
+
+/* agent_input.c: an INPUT frame. */
+void agent_input(struct agent *a, struct wire_frame *frame);
+/* The end that a rank reads, or -1 where it has no stdin. */
+int  agent_input_pipe(struct agent *a, uint32_t rank);
+void agent_input_flush(struct agent *a);
+struct pollfd agent_input_poll(const struct agent *a);
+void agent_input_event(struct agent *a, short revents);
 
 /* Says that a rank ended. */
 void agent_say_exit(struct agent *a, uint32_t rank, int status,

@@ -66,8 +66,8 @@ order_read(struct wire_frame *frame, struct order *order)
 
 /* Never returns: becomes the rank, or says over "report" why it cannot. */
 static void
-become(const struct order *order, int out, int err, int pmi, int report,
-    pid_t agent)
+become(const struct order *order, int in, int out, int err, int pmi,
+    int report, pid_t agent)
 {
 	sigset_t	none;
 	char		reason[512];
@@ -80,7 +80,7 @@ become(const struct order *order, int out, int err, int pmi, int report,
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	dup2(null, 0);
+	dup2(in >= 0 ? in : null, 0);
 	dup2(out, 1);
 	dup2(err, 2);
 	if (pmi >= 0)
@@ -108,6 +108,7 @@ start_one(struct agent *a, struct order *order)
 	int			 out[2] = { -1, -1 }, err[2] = { -1, -1 };
 	int			 pmi[2] = { -1, -1 }, report[2] = { -1, -1 };
 	char			 reason[512], number[16];
+	int			 in = agent_input_pipe(a, order->rank);
 	pid_t			 agent = getpid();
 
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0 ||
@@ -121,8 +122,10 @@ start_one(struct agent *a, struct order *order)
 	if (r.pid < 0)
 		goto fail;
 	if (r.pid == 0)
-		become(order, out[1], err[1], pmi[1], report[1], agent);
+		become(order, in, out[1], err[1], pmi[1], report[1], agent);
 	close(out[1]), close(err[1]), close(pmi[1]), close(report[1]);
+	if (in >= 0)
+		close(in);
 	r.stream[0] = out[0];
 	r.stream[1] = err[0];
 	r.pmi = pmi[0];
@@ -134,6 +137,8 @@ start_one(struct agent *a, struct order *order)
 fail:
 	snprintf(reason, sizeof reason, "this host cannot start it: %s",
 	    strerror(errno));
+	if (in >= 0)
+		close(in);
 	for (int i = 0; i < 2; i++) {
 		if (out[i] >= 0)
 			close(out[i]);

@@ -6,6 +6,7 @@
 	%D%/logs.c      %D%/logs.h \
 	%D%/ranks.c     %D%/ranks.h \
 	%D%/run_ends.c \
+	%D%/run_input.c \
 	%D%/spool.c     %D%/spool.h \
 	%D%/streams.c   %D%/streams.h \
 	%D%/tail.c      %D%/tail.h
@@ -15,3 +16,4 @@
 	%D%/records.c   %D%/records.h
 %C%_liblaunch_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_liblaunch_la_LIBADD += $(JANSSON_LIBS)
+accel_agent_SOURCES += %D%/agent_input.c

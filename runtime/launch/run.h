@@ -82,6 +82,8 @@ struct run {
 	int				 signals, caught;
 	int64_t				 began, started, stop_at, give_up_at;
 	struct failure			 failure;
+	bool				 reading;	/* stdin, for rank 0 */
+	size_t				 unread;	/* bytes that it has not taken */
 };
 
 static inline const char *
@@ -133,6 +135,13 @@ void run_rank_ended(struct run *run, size_t rank, int status,
 bool run_rank_failed(const struct run *run, size_t rank);
 /* Puts the cause into run->failure, where a victim was heard of first. */
 void run_blame(struct run *run);
+
+/* run_input.c: our stdin for rank 0: before the start, and then. */
+void run_input_begin(struct run *run);
+/* What to poll for reading, or -1. */
+int  run_input_fd(const struct run *run);
+void run_input_read(struct run *run);
+void run_input_taken(struct run *run, size_t host, uint32_t n);
 
 /* run_report.c: what went wrong, on stderr.  Gives the run's exit code. */
 int run_report(struct run *run);

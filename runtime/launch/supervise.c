@@ -100,6 +100,7 @@ advance(struct run *run)
 	run_check_report(run);		/* warnings */
 	run->step = RUN;
 	run->started = clock_ms();
+	run_input_begin(run);
 	for (size_t h = 0; h < hosts(run); h++)
 		say_start(run, h);
 }
@@ -190,6 +191,9 @@ hear(struct run *run, size_t host, struct wire_frame *frame)
 		break;
 	case WIRE_SIGNAL:
 		run->peer[host].paused = true;
+		break;
+	case WIRE_INPUT:
+		run_input_taken(run, host, wire_get(frame));
 		break;
 	default:
 		break;
@@ -351,6 +355,7 @@ turn(struct run *run, struct pollfd *fds)
 			(short)((full ? 0 : POLLIN) |
 			    (peer->out.len ? POLLOUT : 0)), 0 };
 	}
+	fds[n++] = (struct pollfd){ run_input_fd(run), POLLIN, 0 };
 	if (run->stop_at && run->stop_at - now < wait)
 		wait = run->stop_at > now ? run->stop_at - now : 0;
 	output_tick(&run->output, &wait);
@@ -358,6 +363,8 @@ turn(struct run *run, struct pollfd *fds)
 		return;
 	if (fds[0].revents)
 		read_signals(run);
+	if (fds[n - 1].fd >= 0 && fds[n - 1].revents)
+		run_input_read(run);
 	for (size_t h = 0; h < hosts(run); h++)
 		if (fds[3 + h].fd >= 0 &&
 		    fds[3 + h].revents & (POLLIN | POLLHUP | POLLERR) && !full)
@@ -456,7 +463,7 @@ int
 supervise(const struct plan *plan, const struct supervise_options *options)
 {
 	struct run	 run = { .plan = plan, .options = options, .signals = -1 };
-	struct pollfd	*fds = calloc(3 + plan->hosts.count, sizeof *fds);
+	struct pollfd	*fds = calloc(4 + plan->hosts.count, sizeof *fds);
 	sigset_t	 set, old;
 	int		 code = 0;
 	struct signalfd_siginfo info;

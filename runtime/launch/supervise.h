@@ -49,6 +49,7 @@ struct supervise_options {
 	/* With "check": called once with what was found. */
 	void	(*checked)(void *user, const struct checked *result);
 	void	*user;
+	bool	input;		/* our stdin is rank 0's */
 	bool	keep_going;	/* a failure does not end the other ranks */
 	struct output_options	 output;
 	const struct streams	*hidden;	/* of local ranks; or NULL */

@@ -27,6 +27,11 @@ enum {				/* what WIRE_CHECK asks for */
 	WIRE_CHECK_PYTHON = 1 << 1	/* the program is an interpreter */
 };
 
+enum {				/* what WIRE_INPUT is about */
+	WIRE_INPUT_OPEN, WIRE_INPUT_BYTES, WIRE_INPUT_END
+};
+#define WIRE_INPUT_CLOSED	UINT32_MAX	/* nobody reads it any more */
+
 enum wire_type {
 	/* from the launcher */
 	WIRE_BEAT = 1,	/* both ways: nothing but "I am here" */
@@ -43,6 +48,9 @@ enum wire_type {
 			   launcher is stopped too, and silent: the agent
 			   sends SIGSTOP back when it knows */
 	WIRE_STOP,	/* grace ms: end all ranks */
+	WIRE_INPUT,	/* rank, WIRE_INPUT_..., bytes: of its stdin, which it
+			   has where "open" comes before its start; the agent
+			   says how many bytes went, or WIRE_INPUT_CLOSED */
 	/* from the agent */
 	WIRE_HELLO,	/* version, host name, address on which ssh came or "" */
 	WIRE_CHECKED,	/* n, (fatal, problem, what to do)..., m, fact... as

@@ -204,6 +204,31 @@ else
 	skip "no compiler"
 fi
 
+# Standard input.
+seq 200000 >numbers
+timeout 60 "$accel" launch --stdin --cpu --num_processes 1 --no_python cat \
+	<numbers >out 2>said
+is "--stdin goes to a rank" "$?$(cat said)" 0
+ok "with its end" cmp numbers out
+timeout 60 "$accel" launch --stdin --cpu --num_processes 3 --no_python \
+	sh -c 'echo $(wc -c)' <numbers 2>said | sort >out
+is "to rank 0 alone" "$(tr '\n' ' ' <out)" "localhost:0 $(wc -c <numbers) \
+localhost:1 0 localhost:2 0 "
+timeout 60 "$accel" launch --cpu --num_processes 1 --no_python cat <numbers >out
+is "and to none where nobody asks" "$(wc -c <out)" 0
+yes | timeout 60 "$accel" run --stdin head -c 6 >out
+is "a rank that reads no more ends the run" "$? $(tr '\n' - <out)" "0 y-y-y-"
+timeout 60 "$accel" run --stdin sh -c 'exec <&-; exec timeout 2 tail -f /dev/null' \
+	</dev/zero 2>said
+is "one that closed it goes on" "$?" 124
+(yes | head -c 50000000; echo end) | timeout 60 "$accel" run --stdin \
+	sh -c 'timeout 2 tail -f /dev/null; wc -c' >out
+is "one that is slow gets all" "$(cat out)" 50000004
+(echo one; timeout 1 tail -f /dev/null; echo two) | timeout 60 "$accel" run \
+	--stdin sh -c 'read a; echo got $a >first; read a; echo got $a' >out
+is "it comes as it is typed" "$(cat first out | tr '\n' ' ')" \
+	"got one got two "
+
 # A slow reader, or none: nothing torn, nothing lost, no rank held for ever.
 cat >flood.py <<'E'
 import os
