@@ -148,8 +148,8 @@ count_unknown(struct reader *r, const struct node *key)
 {
 	struct err	one = ERR_INIT;
 
-	if (r->unknown.len > 300 && !r->c->faults) {	/* counted, see reader_refuse_unknown */
-		r->unknown_count++;
+	if (r->unknown.len > 300 && !r->c->faults) {
+		r->unknown_count++;	/* see reader_refuse_unknown */
 		return 0;
 	}
 	err_set(&one, "unknown key %.120s", node_of(key)->text);
@@ -175,6 +175,9 @@ reader_refuse_unknown(struct reader *r)
 
 	if (r->unknown_count == 1) {
 		*r->err = r->first_unknown;
+		if (!strncmp(r->err->hint, "accel.yaml", 10))
+			err_hint(r->err, "remove it (accel.yaml(5) lists all "
+			    "keys), or keep it with --keep-unknown");
 		return -1;
 	}
 	if (more)

@@ -40,6 +40,9 @@ errors(void)
 	refused("distributed_type: FSDP\nnum_process: 4\n", "f.yaml:2:1: ",
 	    "unknown key num_process", "did you mean num_processes?",
 	    "an unknown key has its place and the nearest key");
+	refused("distributed_type: FSDP\nzzz: 4\n", "f.yaml:2:1: ",
+	    "unknown key zzz", "keep it with --keep-unknown",
+	    "one that is like no other can be kept");
 	refused("distributed_type: FSDP\nnum_process: 4\nfsdp_confg:\n  a: 1\n"
 	    "zzz: 1\n", "f.yaml:2:1: unknown key num_process (did you mean "
 	    "num_processes?); f.yaml:3:1: unknown key fsdp_confg (did you mean "
