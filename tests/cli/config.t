@@ -281,7 +281,8 @@ out=$("$accel" config default)
 is "default says what it wrote" "$out" "written: $d"
 has "9: in YAML, and without devices for the CPU" "$(cat "$d")" "use_cpu: true"
 cp "$d" "$work/before"
-touch "$work/dev/dev/nvidia0" "$work/dev/dev/nvidia1" "$work/dev/dev/nvidiactl"
+touch "$work/dev/dev/nvidia0" "$work/dev/dev/nvidia1" \
+	"$work/dev/dev/nvidiactl" "$work/dev/dev/nvidia2-old"
 out=$("$accel" config default 2>&1)
 is "it replaces no file" $? 1
 has "and says what would" "$out" "--force"

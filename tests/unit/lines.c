@@ -102,6 +102,8 @@ main(void)
 	gives("", "--- a\n+++ b\n@@ -0,0 +1 @@\n+a\n", "a\n",
 	    "a first line");
 	gives("a\n", "--- a\n+++ b\n@@ -1 +0,0 @@\n-a\n", "", "a last line");
+	gives("x\nx\nx\n", "--- a\n+++ b\n@@ -1,3 +1,2 @@\n x\n x\n-x\n",
+	    "x\nx\n", "one of several equal lines");
 	gives("a\nb", "--- a\n+++ b\n@@ -1,2 +1,2 @@\n a\n-b\n"
 	    "\\ No newline at end of file\n+b\n", "a\nb\n",
 	    "an end without newline");

@@ -137,7 +137,10 @@ changed(void)
 		changes_find(&changes, &was, &now, NULL);
 		if (changes.count != 1 || changes.item[0].field != i)
 			printf("# %s: unseen %d\n", fields[i].key, ++unseen);
+		now.in_file[i] = true;
 		config_unset(&now, (enum field_id)i, NULL);
+		if (now.in_file[i] || now.origin[i] != ORIGIN_DEFAULT)
+			printf("# %s: in the file %d\n", fields[i].key, ++back);
 		changes_find(&changes, &was, &now, NULL);
 		if (changes.count)
 			printf("# %s: stays %d\n", fields[i].key, ++back);
