@@ -22,6 +22,7 @@
 enum {
 	LINK_IN = 0, LINK_OUT = 1,
 	OUT_LIMIT = 4 << 20,	/* unsent bytes at which ranks have to wait */
+	STUCK_MS = 10000,	/* how long a rank may be stopped by a signal */
 	KILL_MS = 3000		/* how long SIGKILL may take, if ever */
 };
 
@@ -221,6 +222,29 @@ read_signals(struct agent *a)
 	}
 }
 
+/* A rank that somebody stopped, and nobody continues, would have all others
+ * wait for it.  (One under a debugger is the debugger's, and not seen here.) */
+static void
+watch_stopped(struct agent *a)
+{
+	for (size_t i = 0; i < a->rank_count; i++) {
+		struct agent_rank	*r = &a->rank[i];
+		siginfo_t		 info = { .si_pid = 0 };
+
+		if (r->pid <= 0 || a->paused || waitid(P_PID, (id_t)r->pid,
+		    &info, WSTOPPED | WNOHANG | WNOWAIT) < 0 || !info.si_pid) {
+			r->stopped = 0;
+		} else if (!r->stopped) {
+			r->stopped = clock_ms();
+		} else if (clock_ms() - r->stopped > STUCK_MS && !a->stopping) {
+			agent_say_exit(a, r->rank, info.si_status,
+			    "a signal stopped it, and for 10 s nobody sent it "
+			    "SIGCONT");
+			stop(a, a->grace_ms);
+		}
+	}
+}
+
 static void
 pass_signal(struct agent *a, int sig)
 {
@@ -331,6 +355,7 @@ turn(struct agent *a)
 	if (now - a->said >= WIRE_BEAT_MS) {
 		wire_end(&a->out, wire_begin(&a->out, WIRE_BEAT));
 		warden_beat(&a->warden);
+		watch_stopped(a);
 		a->said = now;
 	}
 	if (now - a->heard > WIRE_SILENCE_MS && !a->paused)

@@ -24,6 +24,7 @@ struct agent_rank {
 	pid_t		 pid;		/* also its process group; 0 once waited for */
 	int		 stream[2];	/* its stdout and stderr, or -1 */
 	int		 pmi;		/* our end of its PMI socket, or -1 */
+	int64_t		 stopped;	/* since when by a signal, or 0 */
 	int		 report;	/* ends when its program has begun, or -1 */
 	struct buf	 pmi_in;
 };

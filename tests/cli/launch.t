@@ -131,6 +131,16 @@ has "and is named" "$(cat err)" "nothing was heard from it for 10 s"
 exec 3<&-
 ok "it leaves no rank either" gone "^/bin/sh ./wait.sh"
 ok "nor a session" gone "tail -f ./wait.sh"
+start
+rank=$(pgrep -f "^/bin/sh ./wait.sh" | head -1)
+kill -STOP "$rank"
+begun=$(date +%s)
+wait $launcher
+is "a rank that stays stopped fails the run" $? 147
+ok "within 15 s" test $(($(date +%s) - begun)) -le 15
+has "and is named" "$(cat err)" "a signal stopped it"
+exec 3<&-
+ok "it is gone with the others" gone "^/bin/sh ./wait.sh"
 is "another job goes on" "$(pgrep -fc '^tail -f /dev/zero')" 2
 kill -TERM $other
 wait $other
