@@ -19,6 +19,7 @@
 #include "runtime/cli/cloud.h"
 #include "runtime/cli/config.h"
 #include "runtime/cli/launch.h"
+#include "runtime/cli/rounds.h"
 #include "runtime/cli/view.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
@@ -32,7 +33,7 @@
 extern char **environ;
 
 struct flags {
-	const char	*config_file, *ssh_config, *grace;
+	const char	*config_file, *ssh_config, *grace, *nnodes;
 	struct strv	 hosts, hostfile, env;
 	const char	*connect_timeout;
 	bool		 print, keep_unknown, no_preflight, json;
@@ -61,6 +62,8 @@ static const struct option options[] = {
 	COMMON_OPTIONS,
 	VALUE(struct flags, grace, "grace", 0, "SECONDS", TAKES_TEXT,
 	    "from being told to stop to being killed (5)"),
+	VALUE(struct flags, nnodes, "nnodes", 0, "MIN:MAX", TAKES_TEXT,
+	    "go on with as few hosts as MIN; with those that come back"),
 	VIEW_OPTIONS(struct flags, view),
 	SWITCH(struct flags, print, "print", 0,
 	    "show ranks, environment and commands; start nothing"),
@@ -78,7 +81,7 @@ struct order {
 	struct hosts	 hosts;
 	struct strv	 env;		/* NAME=VALUE for every rank */
 	struct quick	 quick;		/* what this machine is */
-	const char	*config_file, *ssh_config;
+	const char	*config_file, *ssh_config, *nnodes;
 	const struct view_flags *view;	/* borrowed */
 	double		 grace_s;
 	long		 connect_timeout_s;
@@ -129,6 +132,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	}
 	o->config_file = f->config_file;
 	o->ssh_config = f->ssh_config;
+	o->nnodes = f->nnodes;
 	o->print = f->print;
 	o->view = &f->view;
 	o->no_preflight = f->no_preflight;
@@ -318,12 +322,10 @@ start(struct order *o, struct err *err)
 		.role = o->config->launch.role,
 	};
 	const char			*python = getenv("ACCEL_PYTHON");
-	struct plan			 plan = PLAN_INIT;
 	struct plan_order		 order = {
 		.config = o->config, .hosts = &o->hosts, .argv = o->script,
 		.python = python && *python ? python : "python3",
 	};
-	struct view			 view;
 	struct view_order		 show = {
 		.flags = o->view, .log_dir = o->config->launch.log_dir,
 		.tee = o->config->launch.tee,
@@ -331,14 +333,12 @@ start(struct order *o, struct err *err)
 		.command = "launch", .argv = o->script,
 		.config_file = o->config->path,
 	};
-	char				 job[LAUNCH_JOB], *folder, *agent;
+	char				*folder, *agent;
 	int				 code = -1;
 	bool				 remote = false;
 
 	for (size_t i = 0; i < o->hosts.count; i++)
 		remote = remote || !host_is_local(&o->hosts.host[i]);
-	if (launch_job(job, err) < 0)
-		return -1;
 	folder = getcwd(NULL, 0);
 	agent = launch_agent();
 	if (!folder || !agent) {
@@ -354,31 +354,28 @@ start(struct order *o, struct err *err)
 	o->quick.facts.folder = folder;
 	order.facts = &o->quick.facts;
 	order.folder = folder;
-	order.job = show.job = job;
 	order.env = &o->env;
-	if (plan_make(&plan, &order, err) < 0)
-		goto out;
 	if (o->print) {
-		struct buf text = BUF_INIT;
+		struct plan	plan = PLAN_INIT;
+		struct buf	text = BUF_INIT;
 
+		order.job = "token-of-each-run";
+		if (plan_make(&plan, &order, err) < 0)
+			goto out;
 		plan_print(&plan, &text);
 		fputs(buf_text(&text), stdout);
 		buf_clear(&text);
+		plan_clear(&plan);
 		code = 0;
-	} else {
-		if (!remote && !o->check &&
-		    o->quick.facts.device == ENV_NONE &&
-		    config_wants_device(o->config) && plan.world > 1)
-			fprintf(stderr, "accel launch: no accelerator is found "
-			    "here; without one, each rank believes that it is "
-			    "alone\n  on CPUs, use --cpu\n");
-		code = view_begin(&view, &show, &plan, &how, err);
-		if (!code)
-			code = supervise(&plan, &how);
-		view_end(&view, code);
+		goto out;
 	}
+	if (!remote && !o->check && o->quick.facts.device == ENV_NONE &&
+	    config_wants_device(o->config) && o->config->main.num_processes > 1)
+		fprintf(stderr, "accel launch: no accelerator is found here; "
+		    "without one, each rank believes that it is alone\n"
+		    "  on CPUs, use --cpu\n");
+	code = rounds(&order, &o->hosts, o->nnodes, &show, &how, err);
 out:
-	plan_clear(&plan);
 	free(folder);
 	free(agent);
 	return code;

@@ -26,6 +26,7 @@ accel_SOURCES = \
 	%D%/runs.c \
 	%D%/schema.c \
 	%D%/setup.c \
+	%D%/rounds.c %D%/rounds.h \
 	%D%/view.c %D%/view.h
 accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 accel_CPPFLAGS = $(AM_CPPFLAGS) -DLIBEXECDIR='"$(libexecdir)"' \

@@ -116,6 +116,12 @@ hosts_add(struct hosts *hosts, const char *list, struct err *err)
 	return 0;
 }
 
+int
+hosts_copy(struct hosts *hosts, const struct host *host, struct err *err)
+{
+	return add(hosts, host->name, strlen(host->name), host->slots, err);
+}
+
 static int
 add_line(struct hosts *hosts, char *line, struct err *err)
 {

@@ -32,6 +32,9 @@ struct hosts {
 int hosts_add(struct hosts *hosts, const char *list, struct err *err);
 int hosts_read(struct hosts *hosts, const char *path, struct err *err);
 
+/* Adds one that is like "host". */
+int hosts_copy(struct hosts *hosts, const struct host *host, struct err *err);
+
 /* Puts there the hosts of the configuration's own host file, DeepSpeed's or
  * mpirun's, where it speaks of several machines; else *hosts stays as it is. */
 int hosts_of_config(struct hosts *hosts, const struct config *c,

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/liblaunch.la
 %C%_liblaunch_la_SOURCES = \
+	%D%/elastic.c %D%/elastic.h \
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/hosts_config.c \
 	%D%/output.c    %D%/output.h \
 	%D%/plan.c      %D%/plan.h \
-	%D%/run.h %D%/run_address.c %D%/run_report.c \
+	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
 	%D%/run_check.c %D%/run_compare.c \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \

@@ -15,8 +15,9 @@
 
 /* How many ranks each host gets: into hosts' slots. */
 static int
-share(struct plan *plan, const struct config *c, struct err *err)
+share(struct plan *plan, const struct plan_order *order, struct err *err)
 {
+	const struct config *c = order->config;
 	struct hosts	*hosts = &plan->hosts;
 	long		 asked = c->main.num_processes, given = 0, open = 0;
 
@@ -26,8 +27,8 @@ share(struct plan *plan, const struct config *c, struct err *err)
 		given += hosts->host[i].slots;
 		open += hosts->host[i].slots == 0;
 	}
-	if (xla_wanted(c))
-		asked = given;
+	if (xla_wanted(c) || order->elastic)
+		asked = open ? 0 : given;
 	if (asked < 1)		/* a host without slots has one rank */
 		asked = given + open;
 	if (!open && asked > given) {
@@ -75,7 +76,8 @@ set_number(struct strv *env, const char *name, long value)
 /* What torchrun gives each rank (but for TORCHELASTIC_USE_AGENT_STORE, which
  * would make every rank wait for a store that is not there), and PMI's part. */
 static int
-rank_env(const struct plan *plan, struct plan_rank *r, long rank)
+rank_env(const struct plan *plan, const struct plan_order *order,
+    struct plan_rank *r, long rank)
 {
 	struct strv	*env = &r->env;
 	long		 world = (long)plan->world;
@@ -89,8 +91,9 @@ rank_env(const struct plan *plan, struct plan_rank *r, long rank)
 	    set_number(env, "ROLE_RANK", rank) < 0 ||
 	    set_number(env, "ROLE_WORLD_SIZE", world) < 0 ||
 	    strv_setenv(env, "ROLE_NAME", plan->role) < 0 ||
-	    strv_setenv(env, "TORCHELASTIC_RESTART_COUNT", "0") < 0 ||
-	    strv_setenv(env, "TORCHELASTIC_MAX_RESTARTS", "0") < 0 ||
+	    set_number(env, "TORCHELASTIC_RESTART_COUNT", order->restarts) < 0 ||
+	    set_number(env, "TORCHELASTIC_MAX_RESTARTS",
+	    order->config->launch.max_restarts) < 0 ||
 	    strv_setenv(env, "TORCHELASTIC_RUN_ID", plan->job) < 0 ||
 	    strv_setenv(env, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1") < 0 ||
 	    set_number(env, "PMI_RANK", rank) < 0 ||
@@ -129,15 +132,9 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 
 	if (order->facts)
 		facts = *order->facts;
-	for (size_t i = 0; i < order->hosts->count; i++) {
-		char item[300];
-
-		snprintf(item, sizeof item, strchr(order->hosts->host[i].name, ':') ?
-		    "[%s]" : "%s", order->hosts->host[i].name);
-		if (hosts_add(&new.hosts, item, err) < 0)
+	for (size_t i = 0; i < order->hosts->count; i++)
+		if (hosts_copy(&new.hosts, &order->hosts->host[i], err) < 0)
 			goto fail;
-		new.hosts.host[i].slots = order->hosts->host[i].slots;
-	}
 	if (new.hosts.count == 0 && c->main.num_machines > 1) {
 		err_set(err, "the configuration says %ld machines, and no hosts "
 		    "were given", c->main.num_machines);
@@ -147,7 +144,7 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	}
 	if (new.hosts.count == 0 && hosts_add(&new.hosts, "localhost", err) < 0)
 		goto fail;
-	if (share(&new, c, err) < 0)
+	if (share(&new, order, err) < 0)
 		goto fail;
 	new.folder = strdup(order->folder);
 	new.script = strdup(c->launch.module || c->launch.no_python ||
@@ -182,7 +179,8 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 			 * its peers. */
 			if (new.world > 1 && (xla_wanted(c) ? strv_setenv(
 			    &r->env, "ACCELERATE_IN_TPU_POD", "1") :
-			    rank_env(&new, r, (long)rank)) < 0)
+			    rank_env(&new, order, r,
+			    (long)rank)) < 0)
 				goto nomem;
 			if (strv_setenv(&r->env, "ACCEL_JOB", new.job) < 0)
 				goto nomem;

@@ -50,6 +50,9 @@ struct plan_order {
 	const struct strv	*env;		/* for every rank, the last word */
 	const char		*folder;
 	const char		*job;
+	long			 restarts;	/* of this job before */
+	bool			 elastic;	/* the hosts' slots say how many
+						   ranks, not the configuration */
 };
 
 #define PLAN_INIT { .hosts = HOSTS_INIT }

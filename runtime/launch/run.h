@@ -16,6 +16,7 @@
 #include "runtime/launch/supervise.h"
 
 struct pmi;
+struct pollfd;
 struct transport;
 struct wire_frame;
 
@@ -64,6 +65,8 @@ struct rank_end {		/* how a rank ended */
 	char	*why;		/* NULL where it ended well */
 };
 
+struct rejoin;
+
 struct run {
 	const struct plan		*plan;
 	const struct supervise_options	*options;
@@ -80,6 +83,8 @@ struct run {
 	char				 address[128];
 	uint32_t			 port;
 	int				 signals, caught;
+	struct rejoin			*rejoin;	/* a hope each */
+	bool				 back;		/* a host is */
 	int64_t				 began, started, stop_at, give_up_at;
 	struct failure			 failure;
 	bool				 reading;	/* stdin, for rank 0 */
@@ -142,6 +147,14 @@ void run_input_begin(struct run *run);
 int  run_input_fd(const struct run *run);
 void run_input_read(struct run *run);
 void run_input_taken(struct run *run, size_t host, uint32_t n);
+
+/* run_rejoin.c: hosts that were lost are called from time to time. */
+int  run_rejoin_init(struct run *run);
+/* Fills in a descriptor for each absent host. */
+void run_rejoin_fds(const struct run *run, struct pollfd *fds);
+/* True where one has answered. */
+bool run_rejoin_turn(struct run *run, const struct pollfd *fds);
+void run_rejoin_clear(struct run *run);
 
 /* run_report.c: what went wrong, on stderr.  Gives the run's exit code. */
 int run_report(struct run *run);

@@ -108,7 +108,7 @@ advance(struct run *run)
 static void
 fail(struct run *run, size_t host, size_t rank, int status, const char *reason)
 {
-	if (run->failure.happened || run->caught)
+	if (run->failure.happened || run->caught || run->back)
 		return;
 	run->failure = (struct failure){
 		.happened = true, .host = host, .rank = rank, .status = status,
@@ -356,6 +356,8 @@ turn(struct run *run, struct pollfd *fds)
 			    (peer->out.len ? POLLOUT : 0)), 0 };
 	}
 	fds[n++] = (struct pollfd){ run_input_fd(run), POLLIN, 0 };
+	run_rejoin_fds(run, fds + n);
+	n += run->options->absent ? run->options->absent->count : 0;
 	if (run->stop_at && run->stop_at - now < wait)
 		wait = run->stop_at > now ? run->stop_at - now : 0;
 	output_tick(&run->output, &wait);
@@ -369,6 +371,11 @@ turn(struct run *run, struct pollfd *fds)
 		if (fds[3 + h].fd >= 0 &&
 		    fds[3 + h].revents & (POLLIN | POLLHUP | POLLERR) && !full)
 			read_peer(run, h);
+	if (run_rejoin_turn(run, fds + 4 + hosts(run)) && !run->stopping &&
+	    !run->caught) {
+		run->back = true;
+		stop_all(run, run->options->grace_s);
+	}
 	advance(run);
 	pmi_tick(run->pmi);
 	now = clock_ms();
@@ -459,11 +466,29 @@ open_peers(struct run *run)
 	}
 }
 
+static void
+tell_ending(const struct run *run)
+{
+	const struct supervise_options	*to = run->options;
+
+	for (size_t h = 0; to->lost && h < hosts(run); h++)
+		to->lost[h] = run->peer[h].bad ||
+		    (run->step == RUN && run->peer[h].closed &&
+		    !run->peer[h].done);
+	if (!to->ending)
+		return;
+	*to->ending = run->caught ? ENDED : run->back ? ENDED_BY_RETURN :
+	    run->failure.happened ? run->failure.rank == run->plan->world ?
+	    ENDED_BY_HOST : ENDED_BY_RANK : run->problems ? ENDED_AT_START :
+	    ENDED;
+}
+
 int
 supervise(const struct plan *plan, const struct supervise_options *options)
 {
 	struct run	 run = { .plan = plan, .options = options, .signals = -1 };
-	struct pollfd	*fds = calloc(4 + plan->hosts.count, sizeof *fds);
+	struct pollfd	*fds = calloc(4 + plan->hosts.count + (options->absent ?
+			    options->absent->count : 0), sizeof *fds);
 	sigset_t	 set, old;
 	int		 code = 0;
 	struct signalfd_siginfo info;
@@ -480,7 +505,8 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	signal(SIGPIPE, SIG_IGN);
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	run.began = clock_ms();
-	if (!fds || run.signals < 0 || run_init(&run) < 0) {
+	if (!fds || run.signals < 0 || run_init(&run) < 0 ||
+	    run_rejoin_init(&run) < 0) {
 		fprintf(stderr, "accel: out of memory\n");
 		code = 1;
 	} else {
@@ -495,7 +521,9 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		output_finish(&run.output);
 		output_flush(&run.output, true);
 		code = run_report(&run);
+		tell_ending(&run);
 	}
+	run_rejoin_clear(&run);
 	for (size_t h = 0; run.peer && h < hosts(&run); h++) {
 		if (run.peer[h].link)
 			run.peer[h].transport->close(run.peer[h].link);

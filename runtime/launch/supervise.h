@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/launch/elastic.h"
 #include "runtime/launch/output.h"
 
 struct err;
@@ -54,6 +55,9 @@ struct supervise_options {
 	struct output_options	 output;
 	const struct streams	*hidden;	/* of local ranks; or NULL */
 	const char		*role;		/* of the ranks, or NULL */
+	const struct hosts	*absent;	/* whose return ends the run; or NULL */
+	enum ending		*ending;	/* how it ended; or NULL */
+	bool			*lost;		/* each of the plan's hosts; or NULL */
 	char			*why;		/* SUPERVISE_WHY bytes, or NULL:
 						   how it ended; "" if well */
 };

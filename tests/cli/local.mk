@@ -30,5 +30,5 @@ dist_check_SCRIPTS += %D%/pages.t
 TESTS += %D%/pages.t
 dist_check_SCRIPTS += %D%/tpu.t
 TESTS += %D%/tpu.t
-dist_check_SCRIPTS += %D%/output.t %D%/runs.t
-TESTS += %D%/output.t %D%/runs.t
+dist_check_SCRIPTS += %D%/output.t %D%/restart.t %D%/runs.t
+TESTS += %D%/output.t %D%/restart.t %D%/runs.t

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/cli/rounds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/base/err.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/launch.h"
+#include "runtime/cli/view.h"
+#include "runtime/config/schema.h"
+#include "runtime/launch/elastic.h"
+#include "runtime/launch/plan.h"
+#include "runtime/launch/supervise.h"
+
+#include "runtime/base/banned.h"
+
+static int
+run_once(const struct plan_order *order, const struct view_order *show,
+    struct supervise_options *how, struct err *err)
+{
+	struct plan	plan = PLAN_INIT;
+	struct view	view;
+	int		code;
+
+	if (plan_make(&plan, order, err) < 0)
+		return -1;
+	code = view_begin(&view, show, &plan, how, err);
+	if (!code)
+		code = supervise(&plan, how);
+	view_end(&view, code);
+	plan_clear(&plan);
+	return code;
+}
+
+static void
+say_again(const struct elastic *e, enum ending ending, long restarts)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < e->hosts->count; i++)
+		out += e->absent[i];
+	fprintf(stderr, "accel: ");
+	if (e->restarts > restarts)
+		fprintf(stderr, "restart %ld of %ld", e->restarts,
+		    e->max_restarts);
+	else
+		fprintf(stderr, "%s", ending == ENDED_BY_RETURN ?
+		    "a host is back: all begin again" : "beginning");
+	for (size_t i = 0, n = 0; i < e->hosts->count; i++)
+		if (e->absent[i])
+			fprintf(stderr, "%s%s", n++ ? ", " : ", without ",
+			    host_label(&e->hosts->host[i]));
+	fprintf(stderr, "\n");
+}
+
+int
+rounds(struct plan_order *order, const struct hosts *hosts, const char *nnodes,
+    struct view_order *show, struct supervise_options *how, struct err *err)
+{
+	struct elastic	e;
+	enum ending	ending = ENDED;
+	long		restarts;
+	int		code;
+	bool		again;
+
+	if (elastic_init(&e, hosts, nnodes,
+	    order->config->launch.max_restarts, err) < 0)
+		return EXIT_USAGE;
+	do {
+		struct hosts	 present, absent;
+		char		 job[LAUNCH_JOB];
+		bool		*lost = calloc(e.hosts->count + 1, sizeof *lost);
+
+		code = -1;
+		again = false;
+		if (!lost)
+			err_nomem(err);
+		else if (elastic_hosts(&e, &present, &absent, err) == 0) {
+			order->hosts = &present;
+			order->restarts = restarts = e.restarts;
+			order->elastic = nnodes != NULL;
+			order->job = show->job = job;
+			how->absent = &absent;
+			how->ending = &ending;
+			how->lost = lost;
+			if (launch_job(job, err) == 0)
+				code = run_once(order, show, how, err);
+			again = code >= 0 && elastic_again(&e, ending, lost);
+			if (again)
+				say_again(&e, ending, restarts);
+			hosts_clear(&present);
+			hosts_clear(&absent);
+		}
+		free(lost);
+	} while (again);
+	elastic_clear(&e);
+	return code;
+}
