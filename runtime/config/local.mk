@@ -2,7 +2,8 @@
 noinst_LTLIBRARIES += %D%/libconfig.la
 %C%_libconfig_la_SOURCES = \
 	%D%/choices.def %D%/fields.def %D%/launch.def %D%/megatron.def \
-	%D%/retired.def %D%/rules.def %D%/sagemaker.def %D%/sections.def \
+	%D%/retired.def %D%/rules.def %D%/rules_libraries.def \
+	%D%/sagemaker.def %D%/sections.def \
 	%D%/fields-undef.h %D%/intern.h \
 	%D%/changes.c %D%/changes.h \
 	%D%/deepspeed.c \
