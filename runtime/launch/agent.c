@@ -191,6 +191,7 @@ reap(struct agent *a)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		for (size_t i = 0; i < a->rank_count; i++) {
 			struct agent_rank *r = &a->rank[i];
+			char why[200] = "";
 
 			if (r->pid != pid)
 				continue;
@@ -204,7 +205,10 @@ reap(struct agent *a)
 			}
 			kill(-r->pid, a->stopping ? SIGTERM : SIGHUP);
 			r->pid = 0;
-			agent_say_exit(a, r->rank, status, "");
+			if (!a->stopping && WIFSIGNALED(status) &&
+			    WTERMSIG(status) == SIGKILL)
+				agent_oom_why(&a->oom, pid, why, sizeof why);
+			agent_say_exit(a, r->rank, status, why);
 		}
 	}
 }
@@ -441,6 +445,7 @@ main(int argc, char **argv)
 	fcntl(LINK_IN, F_SETFL, fcntl(LINK_IN, F_GETFL) | O_NONBLOCK);
 	fcntl(LINK_OUT, F_SETFL, fcntl(LINK_OUT, F_GETFL) | O_NONBLOCK);
 	a.heard = a.said = clock_ms();
+	agent_oom_begin(&a.oom);
 	say_hello(&a);
 	while ((!a.started && !a.stopping) || alive(&a))
 		turn(&a);

@@ -29,6 +29,13 @@ struct agent_rank {
 	struct buf	 pmi_in;
 };
 
+struct agent_oom {
+	int	log;			/* the kernel's, at what is new; or -1 */
+	int	kind;			/* of cgroups, or -1 */
+	char	folder[500];
+	long	kills;			/* that our cgroup had counted before */
+};
+
 struct agent_input {		/* stdin of one rank */
 	bool		 wanted, end;
 	uint32_t	 rank;
@@ -48,6 +55,7 @@ struct agent {
 	int			 signals;	/* signalfd */
 	struct warden		 warden;
 	struct agent_input	 input;
+	struct agent_oom	 oom;
 	bool			 started;	/* all ranks were */
 	bool			 stopping, linked;
 	bool			 paused;	/* with the launcher, by ^Z */
@@ -98,6 +106,11 @@ int  agent_input_pipe(struct agent *a, uint32_t rank);
 void agent_input_flush(struct agent *a);
 struct pollfd agent_input_poll(const struct agent *a);
 void agent_input_event(struct agent *a, short revents);
+
+/* agent_oom.c: looks at how things are before any rank starts. */
+void agent_oom_begin(struct agent_oom *o);
+/* For a rank that SIGKILL ended, not by us: "out of memory..." or "". */
+void agent_oom_why(struct agent_oom *o, pid_t pid, char *why, size_t size);
 
 /* Says that a rank ended. */
 void agent_say_exit(struct agent *a, uint32_t rank, int status,

@@ -16,4 +16,4 @@
 	%D%/records.c   %D%/records.h
 %C%_liblaunch_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_liblaunch_la_LIBADD += $(JANSSON_LIBS)
-accel_agent_SOURCES += %D%/agent_input.c
+accel_agent_SOURCES += %D%/agent_input.c %D%/agent_oom.c

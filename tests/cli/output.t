@@ -190,6 +190,40 @@ is "a victim that is heard of first is not blamed" "$status ${said%% on loc*}" \
 	"9 localhost:0 accel: rank 1 (h) is gone: its connection closed
 localhost:1 the cause
 accel: rank 1 failed"
+# Out of memory, in a cgroup with a limit; version 1 or 2, where we may make one.
+cgroup=
+for folder in "/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' \
+    /proc/self/cgroup)" "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)"; do
+	[ -z "$cgroup" ] && mkdir "$folder/accel-test-$$" 2>/dev/null || continue
+	cgroup=$folder/accel-test-$$
+	for limit in memory.limit_in_bytes memory.max; do
+		[ -w "$cgroup/$limit" ] && echo 67108864 >"$cgroup/$limit" &&
+			limited=1
+	done 2>/dev/null
+done
+if [ -n "$cgroup" ] && [ -n "$limited" ]; then
+	cat >greedy.py <<'E'
+import os, time
+if os.environ["RANK"] == "1":
+    time.sleep(0.5)
+    x = bytearray(1 << 28)
+time.sleep(30)
+E
+	sh -c 'echo $$ >"$1/cgroup.procs" && exec timeout 60 "$2" launch --cpu \
+		--num_processes 2 greedy.py' _ "$cgroup" "$accel" >out 2>said
+	is "a rank that takes too much memory" $? 137
+	has "is told from one that was killed" "$(cat said)" "ended by SIGKILL \
+(Killed): out of memory: its cgroup may have 64 MiB"
+else
+	skip "may not make a cgroup with a limit"
+fi
+for _ in $(seq 50); do
+	[ -z "$cgroup" ] || rmdir "$cgroup" 2>/dev/null && break
+	timeout 0.1 tail -f /dev/null
+done
+launch 2 sh -c '[ $RANK = 0 ] || kill -9 $$; sleep 30'
+has "a killed one ran out of nothing" "$said" ": ended by SIGKILL (Killed)
+"
 cat >library.c <<'E'
 int f(void); int main(void) { return f(); }
 E
