@@ -16,19 +16,17 @@
 #include "runtime/base/banned.h"
 
 static int
-run_once(const struct plan_order *order, const struct view_order *show,
+run_once(const struct plan_order *order, struct view *view,
     struct supervise_options *how, struct err *err)
 {
 	struct plan	plan = PLAN_INIT;
-	struct view	view;
 	int		code;
 
 	if (plan_make(&plan, order, err) < 0)
 		return -1;
-	code = view_begin(&view, show, &plan, how, err);
+	code = view_attempt(view, &plan, how, err);
 	if (!code)
 		code = supervise(&plan, how);
-	view_end(&view, code);
 	plan_clear(&plan);
 	return code;
 }
@@ -54,46 +52,66 @@ say_again(const struct elastic *e, enum ending ending, long restarts)
 	fprintf(stderr, "\n");
 }
 
-int
-rounds(struct plan_order *order, const struct hosts *hosts, const char *nnodes,
-    struct view_order *show, struct supervise_options *how, struct err *err)
+static int
+run_all(struct plan_order *order, struct elastic *e, bool elastic,
+    struct view *view, struct supervise_options *how, struct err *err)
 {
-	struct elastic	e;
 	enum ending	ending = ENDED;
 	long		restarts;
 	int		code;
 	bool		again;
 
-	if (elastic_init(&e, hosts, nnodes,
-	    order->config->launch.max_restarts, err) < 0)
-		return EXIT_USAGE;
 	do {
 		struct hosts	 present, absent;
 		char		 job[LAUNCH_JOB];
-		bool		*lost = calloc(e.hosts->count + 1, sizeof *lost);
+		bool		*lost = calloc(e->hosts->count + 1, sizeof *lost);
 
 		code = -1;
 		again = false;
 		if (!lost)
 			err_nomem(err);
-		else if (elastic_hosts(&e, &present, &absent, err) == 0) {
+		else if (elastic_hosts(e, &present, &absent, err) == 0) {
 			order->hosts = &present;
-			order->restarts = restarts = e.restarts;
-			order->elastic = nnodes != NULL;
-			order->job = show->job = job;
+			order->restarts = restarts = e->restarts;
+			order->elastic = elastic;
+			order->job = job;
 			how->absent = &absent;
 			how->ending = &ending;
 			how->lost = lost;
 			if (launch_job(job, err) == 0)
-				code = run_once(order, show, how, err);
-			again = code >= 0 && elastic_again(&e, ending, lost);
+				code = run_once(order, view, how, err);
+			again = code >= 0 && elastic_again(e, ending, lost);
 			if (again)
-				say_again(&e, ending, restarts);
+				say_again(e, ending, restarts);
 			hosts_clear(&present);
 			hosts_clear(&absent);
 		}
 		free(lost);
 	} while (again);
+	return code;
+}
+
+int
+rounds(struct plan_order *order, const struct hosts *hosts, const char *nnodes,
+    struct view_order *show, struct supervise_options *how, struct err *err)
+{
+	struct elastic	e;
+	struct view	view;
+	char		job[LAUNCH_JOB];
+	int		code;
+
+	if (elastic_init(&e, hosts, nnodes,
+	    order->config->launch.max_restarts, err) < 0)
+		return EXIT_USAGE;
+	if (launch_job(job, err) < 0) {
+		elastic_clear(&e);
+		return -1;
+	}
+	show->job = job;	/* that names the logs of all its runs */
+	code = view_begin(&view, show, how, err);
+	if (!code)
+		code = run_all(order, &e, nnodes != NULL, &view, how, err);
+	view_end(&view, code);
 	elastic_clear(&e);
 	return code;
 }

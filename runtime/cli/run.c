@@ -134,7 +134,9 @@ start(const struct order *o, const struct flags *f, struct err *err)
 		    strerror(errno));
 	else if (plan_command(&plan, &o->hosts, o->argv.item, &o->env, folder,
 	    job, err) == 0) {
-		code = view_begin(&view, &show, &plan, &how, err);
+		code = view_begin(&view, &show, &how, err);
+		if (!code)
+			code = view_attempt(&view, &plan, &how, err);
 		if (!code)
 			code = supervise(&plan, &how);
 		view_end(&view, code);

@@ -34,79 +34,97 @@ choose(struct output_options *to, const struct view_flags *flags)
 	    !strcmp(flags->fold, "always") : to->terminal[0];
 }
 
-/* The streams that go to files.  A folder that was asked for gets all of them,
- * unless it is said which. */
-static int
-choose_logs(struct view *v, const struct view_order *order,
-    const struct plan *plan, const struct output_options *output,
-    const char *id, struct err *err)
+/* Do all streams of all ranks go to files?  A folder that was asked for gets all
+ * of them, unless it is said which. */
+static bool
+all_kept(const struct view *v, const struct supervise_options *how)
 {
-	struct streams	 tee = STREAMS_INIT;
-	struct buf	 folder = BUF_INIT;
-	char		*records;
-	int		 ret = 0;
-	bool		 all = output->mode == OUTPUT_FILES || (order->log_dir &&
-			    !order->tee && !order->redirects);
-
-	if (order->tee && streams_parse(&tee, "tee", order->tee, err) < 0)
-		return EXIT_USAGE;
-	if (order->redirects && streams_parse(&v->hidden, "redirects",
-	    order->redirects, err) < 0) {
-		streams_clear(&tee);
-		return EXIT_USAGE;
-	}
-	if (!all && !streams_any(&tee) && !streams_any(&v->hidden))
-		return 0;
-	/* Where nobody says, beside the record: they go with it. */
-	records = order->log_dir ? strdup(order->log_dir) : record_folder();
-	buf_addf(&folder, "%s/%s", records ? records : "", id);
-	free(records);
-	ret = logs_new(buf_text(&folder), plan->world, &v->logs, err);
-	for (size_t i = 0; !ret && i < plan->world; i++) {
-		long local = plan->rank[i].local_rank;
-
-		logs_keep(v->logs, i, all ? STREAM_BOTH :
-		    streams_of(&tee, local) | streams_of(&v->hidden, local));
-	}
-	if (!ret)
-		ret = logs_begin(v->logs, 0, err);
-	buf_clear(&folder);
-	streams_clear(&tee);
-	return ret;
+	return how->output.mode == OUTPUT_FILES || (v->order->log_dir &&
+	    !v->order->tee && !v->order->redirects);
 }
 
 int
 view_begin(struct view *v, const struct view_order *order,
-    const struct plan *plan, struct supervise_options *how, struct err *err)
+    struct supervise_options *how, struct err *err)
 {
-	struct record_facts	facts = {
-		.command = order->command, .argv = order->argv,
-		.config_file = order->config_file, .plan = plan,
-	};
-	struct err		noted = ERR_INIT;
-	char			id[RECORD_ID];
-	int			ret;
+	struct buf	 folder = BUF_INIT;
+	char		*above;
+	int		 ret = 0;
 
-	*v = (struct view){ .record = RECORD_INIT, .hidden = STREAMS_INIT };
+	*v = (struct view){ .order = order, .record = RECORD_INIT,
+	    .tee = STREAMS_INIT, .hidden = STREAMS_INIT };
 	choose(&how->output, order->flags);
 	if (how->check)
 		return 0;
-	record_id(id, order->job);
-	if ((ret = choose_logs(v, order, plan, &how->output, id, err)))
-		return ret;
-	if (v->logs)
-		facts.logs = logs_folder(v->logs);
-	/* A home that cannot be written keeps nobody from training. */
-	if (record_begin(&v->record, id, &facts, &noted) < 0)
-		fprintf(stderr, "accel: there will be no record of this run: "
-		    "%s\n", noted.text);
-	how->output.logs = v->logs;
+	if (order->tee && streams_parse(&v->tee, "tee", order->tee, err) < 0)
+		return EXIT_USAGE;
+	if (order->redirects && streams_parse(&v->hidden, "redirects",
+	    order->redirects, err) < 0)
+		return EXIT_USAGE;
+	record_id(v->id, order->job);
 	how->input = order->flags->input;
 	how->hidden = &v->hidden;
 	how->why = v->why;
-	if (v->logs && how->output.mode == OUTPUT_FILES)
+	if (!all_kept(v, how) && !streams_any(&v->tee) &&
+	    !streams_any(&v->hidden))
+		return 0;
+	/* Where nobody says, beside the record: they go with it. */
+	above = order->log_dir ? strdup(order->log_dir) : record_folder();
+	buf_addf(&folder, "%s/%s", above ? above : "", v->id);
+	ret = above ? logs_new(buf_text(&folder), &v->logs, err) :
+	    err_nomem(err);
+	free(above);
+	buf_clear(&folder);
+	how->output.logs = v->logs;
+	if (!ret && how->output.mode == OUTPUT_FILES)
 		fprintf(stderr, "accel: the output goes to %s\n",
 		    logs_folder(v->logs));
+	return ret;
+}
+
+static int
+begin_logs(struct view *v, const struct plan *plan,
+    const struct supervise_options *how, struct err *err)
+{
+	unsigned char	*keep = calloc(plan->world + 1, 1);
+	int		 ret;
+
+	if (!keep)
+		return err_nomem(err);
+	for (size_t i = 0; i < plan->world; i++) {
+		long local = plan->rank[i].local_rank;
+
+		keep[i] = (unsigned char)(all_kept(v, how) ? STREAM_BOTH :
+		    streams_of(&v->tee, local) | streams_of(&v->hidden, local));
+	}
+	ret = logs_begin(v->logs, v->attempts, keep, plan->world, err);
+	free(keep);
+	return ret;
+}
+
+int
+view_attempt(struct view *v, const struct plan *plan,
+    struct supervise_options *how, struct err *err)
+{
+	struct record_facts	facts = {
+		.command = v->order->command, .argv = v->order->argv,
+		.config_file = v->order->config_file, .plan = plan,
+	};
+	struct err		noted = ERR_INIT;
+	int			ret;
+
+	if (how->check)
+		return 0;
+	if (v->logs && begin_logs(v, plan, how, err) < 0)
+		return -1;
+	if (v->logs)
+		facts.logs = logs_folder(v->logs);
+	ret = v->attempts++ ? record_again(&v->record, plan, &noted) :
+	    record_begin(&v->record, v->id, &facts, &noted);
+	/* A home that cannot be written keeps nobody from training. */
+	if (ret < 0)
+		fprintf(stderr, "accel: there will be no record of this run: "
+		    "%s\n", noted.text);
 	return 0;
 }
 
@@ -120,5 +138,6 @@ view_end(struct view *v, int code)
 	record_clear(&v->record);
 	if (v->logs && logs_free(v->logs, &err) < 0)
 		err_print("accel", &err);
+	streams_clear(&v->tee);
 	streams_clear(&v->hidden);
 }

@@ -38,16 +38,22 @@ struct view_order {
 };
 
 struct view {
-	struct logs	*logs;
-	struct record	 record;
-	struct streams	 hidden;
-	char		 why[SUPERVISE_WHY];
+	const struct view_order	*order;		/* borrowed */
+	struct logs		*logs;
+	struct record		 record;
+	struct streams		 tee, hidden;
+	unsigned		 attempts;
+	char			 id[RECORD_ID];
+	char			 why[SUPERVISE_WHY];
 };
 
 /* Fills in how->output and the like.  0, -1, or EXIT_USAGE with the reason;
  * view_end() ends what it began, also after a failure. */
 int  view_begin(struct view *v, const struct view_order *order,
-    const struct plan *plan, struct supervise_options *how, struct err *err);
-/* The run is over, with that exit code. */
+    struct supervise_options *how, struct err *err);
+/* The plan's ranks are about to start, for the first time or again. */
+int  view_attempt(struct view *v, const struct plan *plan,
+    struct supervise_options *how, struct err *err);
+/* All is over, with that exit code. */
 void view_end(struct view *v, int code);
 #endif

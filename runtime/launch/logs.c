@@ -27,7 +27,7 @@ struct logs {
 };
 
 int
-logs_new(const char *folder, size_t world, struct logs **out, struct err *err)
+logs_new(const char *folder, struct logs **out, struct err *err)
 {
 	struct logs	*l = calloc(1, sizeof *l);
 	const char	*slash = strrchr(folder, '/');
@@ -35,12 +35,8 @@ logs_new(const char *folder, size_t world, struct logs **out, struct err *err)
 			    strndup(folder, (size_t)(slash - folder)) : NULL;
 	int		 ret = 0;
 
-	if (!l || !(l->folder = strdup(folder)) ||
-	    !(l->keep = calloc(world + 1, 1)) ||
-	    !(l->fd = calloc(world + 1, sizeof *l->fd)))
+	if (!l || !(l->folder = strdup(folder)))
 		ret = err_nomem(err);
-	for (size_t i = 0; !ret && i < world; i++)
-		l->fd[i][0] = l->fd[i][1] = -1;
 	if (!ret && above)
 		ret = file_mkdirs(above, 0700, err);
 	/* New, so that nobody has put a link there. */
@@ -54,26 +50,22 @@ logs_new(const char *folder, size_t world, struct logs **out, struct err *err)
 			logs_free(l, NULL);
 		return -1;
 	}
-	l->world = world;
 	*out = l;
 	return 0;
-}
-
-void
-logs_keep(struct logs *l, size_t rank, unsigned streams)
-{
-	l->keep[rank] = (unsigned char)streams;
 }
 
 static void
 close_all(struct logs *l)
 {
 	for (size_t i = 0; l->fd && i < l->world; i++)
-		for (int s = 0; s < 2; s++) {
+		for (int s = 0; s < 2; s++)
 			if (l->fd[i][s] >= 0)
 				close(l->fd[i][s]);
-			l->fd[i][s] = -1;
-		}
+	free(l->fd);
+	free(l->keep);
+	l->fd = NULL;
+	l->keep = NULL;
+	l->world = 0;
 }
 
 /* A new folder in another, opened; -1 with errno. */
@@ -105,12 +97,21 @@ rank_begin(struct logs *l, int attempt, size_t rank)
 }
 
 int
-logs_begin(struct logs *l, unsigned attempt, struct err *err)
+logs_begin(struct logs *l, unsigned attempt, const unsigned char *keep,
+    size_t world, struct err *err)
 {
 	char	name[32];
 	int	top, at, ret = 0;
 
 	close_all(l);
+	l->keep = malloc(world + 1);
+	l->fd = calloc(world + 1, sizeof *l->fd);
+	if (!l->keep || !l->fd)
+		return err_nomem(err);
+	memcpy(l->keep, keep, world);
+	for (size_t i = 0; i < world; i++)
+		l->fd[i][0] = l->fd[i][1] = -1;
+	l->world = world;
 	l->attempt = attempt;
 	snprintf(name, sizeof name, "attempt_%u", attempt);
 	top = open(l->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -179,8 +180,6 @@ logs_free(struct logs *l, struct err *err)
 	if (bad && err)
 		*err = l->problem;
 	free(l->folder);
-	free(l->keep);
-	free(l->fd);
 	free(l);
 	return bad ? -1 : 0;
 }

@@ -18,12 +18,11 @@ struct logs;
 
 /* Makes the folder, which must not be there; those above it may be.  Gives the
  * logs in *out. */
-int  logs_new(const char *folder, size_t world, struct logs **out,
-    struct err *err);
-/* Says which streams (STREAM_ bits) of a rank are kept; before logs_begin(). */
-void logs_keep(struct logs *l, size_t rank, unsigned streams);
-/* Makes the files of an attempt: 0, and one more for each restart. */
-int  logs_begin(struct logs *l, unsigned attempt, struct err *err);
+int  logs_new(const char *folder, struct logs **out, struct err *err);
+/* Makes the files of an attempt (0, and one more for each restart) with "world"
+ * ranks.  keep[i] has the STREAM_ bits of what is kept of rank i. */
+int  logs_begin(struct logs *l, unsigned attempt, const unsigned char *keep,
+    size_t world, struct err *err);
 void logs_write(struct logs *l, size_t rank, int stream, const char *data,
     size_t n);
 /* Borrowed. */

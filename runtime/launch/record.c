@@ -185,6 +185,21 @@ record_begin(struct record *r, const char *id,
 }
 
 int
+record_again(struct record *r, const struct plan *plan, struct err *err)
+{
+	json_int_t n;
+
+	if (!r->json)
+		return 0;
+	n = json_integer_value(json_object_get(r->json, "restarts"));
+	json_object_set_new(r->json, "restarts", json_integer(n + 1));
+	json_object_set_new(r->json, "ranks",
+	    json_integer((json_int_t)plan->world));
+	json_object_set_new(r->json, "hosts", hosts_of(plan));
+	return save(r, err);
+}
+
+int
 record_end(struct record *r, int code, const char *why, struct err *err)
 {
 	int64_t now = clock_wall_ms();

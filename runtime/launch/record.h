@@ -43,6 +43,8 @@ char *record_folder(void);
 /* On failure there is no record, and the others do nothing. */
 int  record_begin(struct record *r, const char *id,
     const struct record_facts *facts, struct err *err);
+/* Its ranks started anew, perhaps on other hosts. */
+int  record_again(struct record *r, const struct plan *plan, struct err *err);
 /* "why" is "" where it ended well. */
 int  record_end(struct record *r, int code, const char *why, struct err *err);
 void record_clear(struct record *r);

@@ -131,6 +131,17 @@ is "files shows nothing" "$out" ""
 has "says where" "$said" "the output goes to files/"
 has "and names the log of the rank that failed" "$said" \
 	"  its log: $(echo files/*/attempt_0/1/stderr.log)"
+cat >again.sh <<'E'
+#!/bin/sh
+echo "try $TORCHELASTIC_RESTART_COUNT"
+[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] || exit 1
+E
+chmod +x again.sh
+launch 2 --log_dir again --max_restarts 1 ./again.sh
+is "a restart is another attempt of the same run" \
+	"$status $(cat again/*/attempt_[01]/1/stdout.log | tr '\n' ' ')" \
+	"0 try 0 try 1 "
+has "as its record says" "$("$accel" runs --json last)" '"restarts": 1'
 launch 2 --tee 4 true
 is "a wrong --tee" "$status" 2
 has "is explained" "$said" '--tee: "4" is none of 0, 1, 2, 3'
