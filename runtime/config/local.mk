@@ -32,6 +32,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/yaml_edit.c \
 	%D%/yaml_emit.c %D%/yaml_emit.h \
 	%D%/yaml_in.c \
+	%D%/yaml_join.c \
 	%D%/yaml_keep.c \
 	%D%/yaml_out.c %D%/yaml_out.h \
 	%D%/yaml_pairs.c \

@@ -330,7 +330,7 @@ config_update_text(const struct config *c, const char *text, size_t n,
 	ed.was.keep_unknown = true;
 	if (config_parse(&ed.was, text, n, name, err))
 		goto out;
-	if (tree_read(&ed.tree, text, n, name, TREE_TABS, err))
+	if (tree_read(&ed.tree, text, n, name, tree_flags(name), err))
 		goto out;
 	splices_init(&ed.splices, &ed.tree);
 	edit_all(&ed);

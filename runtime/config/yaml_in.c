@@ -369,12 +369,9 @@ config_parse(struct config *c, const char *text, size_t n, const char *name,
 {
 	struct err	own = ERR_INIT;
 	struct reader	r = { .c = c, .err = err ? err : &own };
-	size_t		length = strlen(name);
-	bool		json = length > 5 && !strcmp(name + length - 5,
-	    ".json");
 	int		rc;
 
-	if (tree_read(&r.tree, text, n, name, json ? TREE_TABS : 0, err))
+	if (tree_read(&r.tree, text, n, name, tree_flags(name), err))
 		return -1;
 	rc = read_root(&r);
 	buf_clear(&r.unknown);

@@ -107,8 +107,7 @@ config_text(const struct config *c, const char *path, unsigned how,
     struct buf *out, const char **notice, struct err *err)
 {
 	struct buf	old = BUF_INIT, text = BUF_INIT;
-	size_t		n = strlen(path);
-	bool		json = n > 5 && !strcmp(path + n - 5, ".json");
+	bool		json = tree_flags(path) & TREE_JSON;
 	int		rc = 1;
 
 	*notice = NULL;

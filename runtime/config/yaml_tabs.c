@@ -22,6 +22,14 @@ within(const struct tree *t, const struct node *word, size_t at)
 	return true;
 }
 
+unsigned
+tree_flags(const char *name)
+{
+	size_t	n = strlen(name);
+
+	return n > 5 && !strcmp(name + n - 5, ".json") ? TREE_JSON : 0;
+}
+
 size_t
 tree_tab(const struct tree *t, size_t from)
 {

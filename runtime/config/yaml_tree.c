@@ -6,6 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/banned.h"
 
@@ -18,6 +19,7 @@ struct compose {
 	struct tree	*tree;
 	struct err	*err;
 	uint32_t	*byte_of;	/* by character; NULL: all ASCII */
+	struct buf	 joined;	/* JSON, its pairs made one; or empty */
 	size_t		 characters;
 	size_t		 bom;		/* bytes in front, unseen by libyaml */
 	struct node	*stack[DEEPEST];
@@ -93,6 +95,22 @@ count_bytes(struct compose *c)
 			c->byte_of[c->characters++] = (uint32_t)i;
 	c->byte_of[c->characters] = (uint32_t)t->size;
 	return 0;
+}
+
+/* JSON's pairs of escapes made one; byte_of leads to the bytes that are. */
+static int
+join_pairs(struct compose *c)
+{
+	const struct tree	*t = c->tree;
+
+	if (!t->size || !memmem(t->text, t->size, "\\u", 2))
+		return 0;
+	free(c->byte_of);
+	c->byte_of = calloc(t->size - c->bom + 1, sizeof(*c->byte_of));
+	if (!c->byte_of)
+		return err_nomem(c->err);
+	c->characters = tree_join(t, c->bom, &c->joined, c->byte_of);
+	return buf_failed(&c->joined) ? err_nomem(c->err) : 0;
 }
 
 static struct node *
@@ -552,19 +570,24 @@ tree_read(struct tree *tree, const char *text, size_t n, const char *name,
 		return err_hint(err, "save it as UTF-8");
 	}
 	c.bom = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
-	if (count_bytes(&c))
-		return -1;
-	if (!yaml_parser_initialize(&parser)) {
-		free(c.byte_of);
-		return err_nomem(err);
-	}
+	rc = count_bytes(&c);
+	if (!rc && flags & TREE_JSON)
+		rc = join_pairs(&c);
+	if (!rc && !yaml_parser_initialize(&parser))
+		rc = err_nomem(err);
+	if (rc)
+		goto out;
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&parser,
-	    (const unsigned char *)text + c.bom, n - c.bom);
+	yaml_parser_set_input_string(&parser, c.joined.len ?
+	    (const unsigned char *)c.joined.data :
+	    (const unsigned char *)text + c.bom,
+	    c.joined.len ? c.joined.len : n - c.bom);
 	rc = compose(&c, &parser);
-	if (!rc && !(flags & TREE_TABS))
+	if (!rc && !(flags & (TREE_TABS | TREE_JSON)))
 		rc = refuse_tabs(&c);
 	yaml_parser_delete(&parser);
+out:
+	buf_clear(&c.joined);
 	free(c.byte_of);
 	if (rc)
 		tree_clear(tree);

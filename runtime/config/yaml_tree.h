@@ -14,7 +14,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct buf;
 struct err;
 
 enum scalar {			/* what PyYAML makes of a scalar */
@@ -65,7 +67,12 @@ struct tree {
 	size_t		  count, room;
 };
 
-enum { TREE_TABS = 1 << 0 };	/* tabs between words are fine: JSON */
+enum {
+	TREE_TABS = 1 << 0,	/* tabs between words are fine */
+	TREE_JSON = 1 << 1	/* the same, and \ud83d\ude00 is a character */
+};
+/* What a file of that name is read with. */
+unsigned tree_flags(const char *name);
 
 /* *tree is overwritten; the name and the text stay the caller's and must live
  * as long.  On error it is empty. */
@@ -76,6 +83,11 @@ void tree_clear(struct tree *tree);
 /* The first byte that PyYAML refuses and libyaml takes: a tab between words, a
  * comment without a space in front; or the size of the text. */
 size_t tree_tab(const struct tree *tree, size_t from);
+
+/* Adds the text with JSON's pairs of escapes made one that YAML knows, and for
+ * each character of that its byte in the text.  How many characters. */
+size_t tree_join(const struct tree *tree, size_t from, struct buf *out,
+    uint32_t *byte_of);
 
 /* What an alias stands for; another node is itself. */
 static inline const struct node *

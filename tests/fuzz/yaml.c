@@ -49,12 +49,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct config	c, again;
 	struct err	err = ERR_INIT;
 	struct buf	one = BUF_INIT, two = BUF_INIT;
+	const char	*name = n && *data == '{' ? "f.json" : "f.yaml";
 
 	marks((const char *)data, n);
 	config_init(&c);
 	config_init(&again);
 	c.keep_unknown = again.keep_unknown = true;
-	if (config_parse(&c, (const char *)data, n, "f.yaml", &err))
+	if (config_parse(&c, (const char *)data, n, name, &err))
 		MUST(*err.text);
 	else {
 		print(&c, &one);

@@ -250,6 +250,13 @@ files(void)
 	start("distributed_type: NO\n");
 	ok(!config_read(&c, json, &err) &&
 	    c.main.distributed_type == dist_FSDP, "and is read as such");
+	text = "{\"distributed_type\":\t\"FSDP\", \"tpu_name\": "
+	    "\"\\u00e9\\ud83d\\ude00\\\\ud83d\", \"num_processes\": 2}";
+	file_replace(json, text, strlen(text), 0600, NULL);
+	start("distributed_type: NO\n");
+	ok(!config_read(&c, json, &err) && c.main.num_processes == 2 &&
+	    !strcmp(c.main.tpu_name, "\xc3\xa9\xf0\x9f\x98\x80\\ud83d"),
+	    "its pairs of escapes are characters, its tabs are fine");
 	buf_clear(&now);
 	unlink(path);
 	unlink(json);
