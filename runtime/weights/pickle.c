@@ -12,7 +12,7 @@
 struct pickle_block {
 	struct pickle_block	*next;
 	size_t			 used, room;
-	max_align_t		 data[];
+	uint64_t		 data[];	/* aligned for a value */
 };
 
 struct reader {
@@ -21,6 +21,7 @@ struct reader {
 	size_t			 n, at, op;	/* op: of the opcode */
 	bool			(*known)(const char *name);
 	struct pickle_value	**stack, **memo;
+	struct pickle_value	*byte[256], *nothing;	/* shared: 0 to 255, () */
 	size_t			*mark;
 	size_t			 depth, stack_room, memos, memo_room, marks,
 	    mark_room;
@@ -41,8 +42,7 @@ take(struct reader *r, size_t n)
 	struct pickle_block	*b = r->out->blocks;
 	void			*p;
 
-	n = (n + sizeof(max_align_t) - 1) / sizeof(max_align_t) *
-	    sizeof(max_align_t);
+	n = (n + sizeof *b->data - 1) / sizeof *b->data * sizeof *b->data;
 	if (!b || b->room - b->used < n) {
 		size_t room = n > 65536 ? n : 65536;
 
@@ -99,10 +99,15 @@ value(struct reader *r, enum pickle_kind kind)
 static int
 push_number(struct reader *r, enum pickle_kind kind, int64_t number)
 {
-	struct pickle_value *v = value(r, kind);
+	struct pickle_value	**shared = kind == PICKLE_INT && number >= 0 &&
+	    number < 256 ? &r->byte[number] : NULL, *v;
 
-	if (v)
+	if (shared && *shared)
+		return push(r, *shared);
+	if ((v = value(r, kind)))
 		v->number = number;
+	if (shared)
+		*shared = v;
 	return push(r, v);
 }
 
@@ -302,6 +307,10 @@ push_tuple(struct reader *r, size_t n)
 {
 	if (above_mark(r) < n)
 		return refuse(r, "a tuple lacks its items");
+	if (!n && !r->nothing)
+		r->nothing = value(r, PICKLE_TUPLE);
+	if (!n)
+		return push(r, r->nothing);
 	return push_items(r, PICKLE_TUPLE, r->depth - n);
 }
 

@@ -22,22 +22,30 @@ enum pickle_kind {
 	PICKLE_NONE, PICKLE_BOOL, PICKLE_INT, PICKLE_REAL,
 	PICKLE_TEXT,		/* text, n; a NUL stands behind it */
 	PICKLE_BYTES,		/* the same */
+	PICKLE_NAME,		/* text: "module name" */
 	PICKLE_TUPLE,		/* item[0] .. item[n - 1] */
 	PICKLE_LIST,
 	PICKLE_DICT,		/* item[0] is a key, item[1] its value, ... */
-	PICKLE_NAME,		/* text: "module name" */
 	PICKLE_OBJECT,		/* text: of its class or call; args, state */
 	PICKLE_PERSISTENT	/* args: the id of something outside */
 };
 
+/* There are millions of them in a large checkpoint: look at the kind first. */
 struct pickle_value {
-	enum pickle_kind	  kind;
-	int64_t			  number;	/* BOOL, INT */
-	double			  real;
-	const char		 *text;
-	size_t			  n, room;
-	struct pickle_value	**item;
-	struct pickle_value	 *args, *state;
+	enum pickle_kind	kind;
+	size_t			n;	/* of the text, or of items */
+	union {
+		int64_t	number;		/* BOOL, INT */
+		double	real;
+		struct {		/* TEXT to NAME, OBJECT, PERSISTENT */
+			const char		*text;
+			struct pickle_value	*args, *state;
+		};
+		struct {		/* TUPLE, LIST, DICT */
+			struct pickle_value   **item;
+			size_t			room;
+		};
+	};
 };
 
 struct pickle {

@@ -32,7 +32,7 @@ try(const void *data, size_t n, struct err *err)
 
 /* "to" stands "offset" bytes behind the n-th "text". */
 static void
-damaged(const char *text, size_t n, int nth, size_t offset, const char *to,
+damaged(const char *text, size_t n, int nth, long offset, const char *to,
     size_t to_n, const char *says)
 {
 	char		*copy = malloc(length);
@@ -40,7 +40,7 @@ damaged(const char *text, size_t n, int nth, size_t offset, const char *to,
 	int		 ret;
 
 	memcpy(copy, file.data, length);
-	memcpy(copy + find(text, n, nth) + offset, to, to_n);
+	memcpy(copy + ((long)find(text, n, nth) + offset), to, to_n);
 	ret = try(copy, length, &err);
 	ok(ret == -1 && strstr(err.text, says), "refused: %s", says);
 	if (ret == 0 || !strstr(err.text, says))
@@ -76,10 +76,10 @@ main(void)
 
 	/* In an entry of the directory, the method is 36 bytes before the name,
 	 * the flags 38, the place of the local header 4. */
-	DAMAGED("archive/data.pkl", 1, (size_t)-36, "\10", "compressed");
-	DAMAGED("archive/data.pkl", 1, (size_t)-38, "\1", "encrypted");
-	DAMAGED("archive/data.pkl", 1, (size_t)-4, "\7", "is missing");
-	DAMAGED("archive/data.pkl", 1, (size_t)-22, "\1", "make no sense");
+	DAMAGED("archive/data.pkl", 1, -36, "\10", "compressed");
+	DAMAGED("archive/data.pkl", 1, -38, "\1", "encrypted");
+	DAMAGED("archive/data.pkl", 1, -4, "\7", "is missing");
+	DAMAGED("archive/data.pkl", 1, -22, "\1", "make no sense");
 	DAMAGED("archive/data/0", 1, 0, "archive/data/1", "no \"data/0\"");
 	DAMAGED("archive/data.pkl", 1, 0, "archive/dota.pkl",
 	    "no data.pkl");
