@@ -12,6 +12,16 @@
 
 #include "runtime/base/banned.h"
 
+/* A host's words do nothing to a terminal. */
+static char *
+harmless(const char *text)
+{
+	struct buf clean = BUF_INIT;
+
+	clean_line(&clean, text, strlen(text), false);
+	return buf_detach(&clean);
+}
+
 static void
 note(struct run *run, size_t host, bool fatal, const char *text,
     const char *hint)
@@ -26,7 +36,7 @@ note(struct run *run, size_t host, bool fatal, const char *text,
 		return;		/* it still counts */
 	peer->trouble = more;
 	more[peer->troubles++] = (struct trouble){
-		fatal, strdup(text), strdup(hint ? hint : "") };
+		fatal, harmless(text), harmless(hint ? hint : "") };
 }
 
 void

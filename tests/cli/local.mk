@@ -32,3 +32,6 @@ dist_check_SCRIPTS += %D%/tpu.t
 TESTS += %D%/tpu.t
 dist_check_SCRIPTS += %D%/output.t %D%/restart.t %D%/runs.t
 TESTS += %D%/output.t %D%/restart.t %D%/runs.t
+dist_check_SCRIPTS += %D%/hostile.t
+TESTS += %D%/hostile.t
+EXTRA_DIST += %D%/hostile.py

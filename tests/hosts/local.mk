@@ -18,6 +18,7 @@ check_PROGRAMS += %D%/mpi-sum
 endif
 %C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/ssh-link.t
 %C%_hosts_tests += %D%/check.t
+%C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
 EXTRA_DIST += %D%/netns.sh %D%/rank.sh
