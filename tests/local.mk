@@ -9,6 +9,11 @@ AM_TESTS_ENVIRONMENT = \
 	export top_srcdir top_builddir; \
 	ACCEL_PYTHON='$(ACCEL_PYTHON)'; export ACCEL_PYTHON; \
 	ACCEL_SANITIZED='$(SAN_CFLAGS)'; export ACCEL_SANITIZED;
+if SANITIZERS
+# hwloc's plugin leaves what libpciaccess allocated for it.
+AM_TESTS_ENVIRONMENT += \
+	HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so; export HWLOC_PLUGINS_BLACKLIST;
+endif
 EXTRA_DIST += %D%/tap.h %D%/tap.sh
 
 include tests/unit/base.mk
