@@ -25,6 +25,7 @@
 #include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
 #include "runtime/launch/plan.h"
+#include "runtime/launch/slurm.h"
 #include "runtime/launch/supervise.h"
 #include "runtime/launch/transport.h"
 
@@ -35,7 +36,7 @@ extern char **environ;
 struct flags {
 	const char	*config_file, *ssh_config, *grace, *nnodes;
 	struct strv	 hosts, hostfile, env;
-	const char	*connect_timeout;
+	const char	*connect_timeout, *transport;
 	bool		 print, keep_unknown, no_preflight, json;
 	struct view_flags view;
 };
@@ -49,6 +50,8 @@ struct flags {
 	    "the machines, each with its number of ranks"), \
 	VALUES(struct flags, hostfile, "hostfile", 0, "FILE", TAKES_FILE, \
 	    "the same, a line a host: H1 slots=4"), \
+	VALUE(struct flags, transport, "transport", 0, "ssh|srun", TAKES_TEXT, \
+	    "how hosts are reached; srun in a Slurm allocation"), \
 	VALUE(struct flags, ssh_config, "ssh_config", 0, "FILE", TAKES_FILE, \
 	    "instead of ~/.ssh/config"), \
 	VALUES(struct flags, env, "env", 0, "NAME[=VALUE]", TAKES_TEXT, \
@@ -85,6 +88,8 @@ struct order {
 	const struct view_flags *view;	/* borrowed */
 	double		 grace_s;
 	long		 connect_timeout_s;
+	const char	*transport;	/* or NULL */
+	bool		 srun;		/* is the transport */
 	bool		 print, no_preflight;
 	bool		 check, json;	/* accel check */
 	char		**script;	/* the rest of argv */
@@ -132,6 +137,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	}
 	o->config_file = f->config_file;
 	o->ssh_config = f->ssh_config;
+	o->transport = f->transport;
 	o->nnodes = f->nnodes;
 	o->print = f->print;
 	o->view = &f->view;
@@ -160,7 +166,9 @@ settle(struct order *o, struct err *err)
 	long		 ranks = 0;
 
 	if (quick_probe(&o->quick, root ? root : "", err) < 0 ||
-	    (!o->hosts.count && hosts_of_config(&o->hosts, o->config, err) < 0))
+	    (!o->hosts.count && hosts_of_config(&o->hosts, o->config, err) < 0) ||
+	    slurm_choose(o->transport, &o->hosts, config_wants_device(o->config),
+	    &o->srun, err) < 0)
 		return -1;
 	for (size_t i = 0; i < o->hosts.count; i++)
 		ranks += o->hosts.host[i].slots ? o->hosts.host[i].slots : 1;
@@ -312,7 +320,7 @@ static int
 start(struct order *o, struct err *err)
 {
 	struct transport_options	 transport = {
-		.ssh_config = o->ssh_config,
+		.srun = o->srun, .ssh_config = o->ssh_config,
 		.connect_timeout_s = (int)o->connect_timeout_s,
 	};
 	struct supervise_options	 how = {
@@ -355,6 +363,7 @@ start(struct order *o, struct err *err)
 	order.facts = &o->quick.facts;
 	order.folder = folder;
 	order.env = &o->env;
+	order.slurm = o->srun;
 	if (o->print) {
 		struct plan	plan = PLAN_INIT;
 		struct buf	text = BUF_INIT;

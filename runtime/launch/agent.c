@@ -221,7 +221,8 @@ read_signals(struct agent *a)
 	while (read(a->signals, &info, sizeof info) == (ssize_t)sizeof info) {
 		if (info.ssi_signo == SIGCHLD)
 			reap(a);
-		else
+		else if (info.ssi_signo != SIGUSR1 &&
+		    info.ssi_signo != SIGUSR2)	/* Slurm's, to all of a step */
 			stop(a, a->grace_ms);
 	}
 }
@@ -391,6 +392,20 @@ agent_beat(struct agent *a)
 	    !(p.revents & (POLLHUP | POLLRDHUP | POLLERR));
 }
 
+/* srun has put a copy of us where nothing else would take it away. */
+static void
+remove_copy(void)
+{
+	char	path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	if (!getenv("ACCEL_AGENT_IS_A_COPY") || n <= 0)
+		return;
+	path[n] = '\0';
+	unlink(path);
+	unsetenv("ACCEL_AGENT_IS_A_COPY");
+}
+
 /* Ends what the ranks left behind, and says so. */
 static void
 finish(struct agent *a)
@@ -428,6 +443,7 @@ main(int argc, char **argv)
 		    "there is nothing to type here\n", argv[0]);
 		return 2;
 	}
+	remove_copy();
 	if (getpid() != getpgrp())
 		setsid();
 	prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
@@ -438,6 +454,8 @@ main(int argc, char **argv)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	a.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (a.signals < 0)

@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/plan.c      %D%/plan.h \
 	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
 	%D%/run_check.c %D%/run_compare.c \
+	%D%/slurm.c     %D%/slurm.h \
+	%D%/spawned.c   %D%/spawned.h %D%/srun.c \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h \

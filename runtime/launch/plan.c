@@ -102,6 +102,34 @@ rank_env(const struct plan *plan, const struct plan_order *order,
 	    set_number(env, "MPI_LOCALNRANKS", r->local_world) < 0 ? -1 : 0;
 }
 
+/* What srun would give, were each rank a task of one step: the step of a host's
+ * agent has one task, and programs would read that. */
+static int
+rank_slurm_env(const struct plan *plan, struct plan_rank *r, long rank)
+{
+	struct strv	*env = &r->env;
+	struct buf	 nodes = BUF_INIT;
+	int		 ret;
+
+	for (size_t i = 0; i < plan->hosts.count; i++)
+		buf_addf(&nodes, "%s%s", i ? "," : "",
+		    plan->hosts.host[i].name);
+	ret = buf_failed(&nodes) ||
+	    set_number(env, "SLURM_PROCID", rank) < 0 ||
+	    set_number(env, "SLURM_LOCALID", r->local_rank) < 0 ||
+	    set_number(env, "SLURM_NODEID", (long)r->host) < 0 ||
+	    set_number(env, "SLURM_NTASKS", (long)plan->world) < 0 ||
+	    set_number(env, "SLURM_NPROCS", (long)plan->world) < 0 ||
+	    set_number(env, "SLURM_NNODES", (long)plan->hosts.count) < 0 ||
+	    set_number(env, "SLURM_STEP_NUM_TASKS", (long)plan->world) < 0 ||
+	    set_number(env, "SLURM_STEP_NUM_NODES",
+	    (long)plan->hosts.count) < 0 ||
+	    strv_setenv(env, "SLURM_STEP_NODELIST", buf_text(&nodes)) < 0 ?
+	    -1 : 0;
+	buf_clear(&nodes);
+	return ret;
+}
+
 static int
 rank_argv(struct plan_rank *r, const struct plan_order *order, struct err *err)
 {
@@ -181,6 +209,9 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 			    &r->env, "ACCELERATE_IN_TPU_POD", "1") :
 			    rank_env(&new, order, r,
 			    (long)rank)) < 0)
+				goto nomem;
+			if (order->slurm &&
+			    rank_slurm_env(&new, r, (long)rank) < 0)
 				goto nomem;
 			if (strv_setenv(&r->env, "ACCEL_JOB", new.job) < 0)
 				goto nomem;

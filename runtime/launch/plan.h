@@ -51,6 +51,7 @@ struct plan_order {
 	const char		*folder;
 	const char		*job;
 	long			 restarts;	/* of this job before */
+	bool			 slurm;		/* steps of our allocation */
 	bool			 elastic;	/* the hosts' slots say how many
 						   ranks, not the configuration */
 };

@@ -43,7 +43,7 @@ call(struct run *run, size_t i)
 
 	r->next = clock_ms() + CALL_MS;
 	r->transport = host_is_local(host) ? &transport_exec :
-	    transport_ssh(run->options->transport, NULL);
+	    transport_remote(run->options->transport, NULL);
 	if (r->transport && r->transport->open(run->options->transport,
 	    host->name, &r->link, NULL) < 0)
 		r->link = NULL;

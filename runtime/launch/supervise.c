@@ -452,7 +452,7 @@ open_peers(struct run *run)
 		struct err		 err = ERR_INIT;
 
 		peer->transport = host_is_local(host) ? &transport_exec :
-		    transport_ssh(run->options->transport, &err);
+		    transport_remote(run->options->transport, &err);
 		peer->out.max = (size_t)1 << 30;
 		peer->heard = peer->said = clock_ms();
 		if (!peer->transport ||

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transport: how a host's agent is reached: "exec" here, "ssh" elsewhere. */
+/* transport: how a host's agent is reached: "exec" here, "ssh" or "srun"
+ * elsewhere. */
 #ifndef RUNTIME_LAUNCH_TRANSPORT_H
 #define RUNTIME_LAUNCH_TRANSPORT_H
+
+#include <stdbool.h>
 
 struct err;
 
 struct transport_options {
 	const char *agent_path;		/* the agent's file, here */
+	bool	    srun;		/* nodes of our Slurm allocation */
 	const char *ssh_config;		/* or NULL */
 	int	    connect_timeout_s;	/* 0: 10 */
 };
@@ -26,9 +30,10 @@ struct transport {
 	void (*close)(void *link);
 };
 
-extern const struct transport transport_exec;
+extern const struct transport transport_exec, transport_srun;
 
-/* Loads the SSH transport, once; NULL with the reason. */
-const struct transport *transport_ssh(const struct transport_options *options,
-    struct err *err);
+/* What leads to another host; the SSH transport is loaded, once.  NULL with the
+ * reason. */
+const struct transport *transport_remote(
+    const struct transport_options *options, struct err *err);
 #endif

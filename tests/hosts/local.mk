@@ -16,7 +16,7 @@ check_PROGRAMS += %D%/mpi-sum
 %C%_mpi_sum_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
 %C%_mpi_sum_LDADD = $(MPICH_LIBS)
 endif
-%C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/ssh-link.t
+%C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/slurm.t %D%/ssh-link.t
 %C%_hosts_tests += %D%/check.t
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)

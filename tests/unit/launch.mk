@@ -21,3 +21,7 @@ TESTS += %D%/clean %D%/fold %D%/tail
 %C%_fold_LDADD = runtime/launch/liblaunch.la
 %C%_tail_SOURCES = %D%/tail.c tests/tap.h
 %C%_tail_LDADD = runtime/launch/liblaunch.la
+check_PROGRAMS += %D%/slurm
+TESTS += %D%/slurm
+%C%_slurm_SOURCES = %D%/slurm.c tests/tap.h
+%C%_slurm_LDADD = runtime/launch/liblaunch.la
