@@ -24,6 +24,7 @@
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
+#include "runtime/launch/passed.h"
 #include "runtime/launch/plan.h"
 #include "runtime/launch/slurm.h"
 #include "runtime/launch/supervise.h"
@@ -35,8 +36,8 @@ extern char **environ;
 
 struct flags {
 	const char	*config_file, *ssh_config, *grace, *nnodes;
-	struct strv	 hosts, hostfile, env;
-	const char	*connect_timeout, *transport;
+	struct strv	 hosts, hostfile, env, env_file;
+	const char	*connect_timeout, *transport, *activate;
 	bool		 print, keep_unknown, no_preflight, json;
 	struct view_flags view;
 };
@@ -55,7 +56,11 @@ struct flags {
 	VALUE(struct flags, ssh_config, "ssh_config", 0, "FILE", TAKES_FILE, \
 	    "instead of ~/.ssh/config"), \
 	VALUES(struct flags, env, "env", 0, "NAME[=VALUE]", TAKES_TEXT, \
-	    "a variable for every rank; may be given again"), \
+	    "a variable for every rank, or a pattern: 'WANDB_*'"), \
+	VALUES(struct flags, env_file, "env_file", 0, "FILE", TAKES_FILE, \
+	    "variables for every rank, a line each: NAME=VALUE"), \
+	VALUE(struct flags, activate, "activate", 0, "PATH", TAKES_FILE, \
+	    "on each host: a venv, a conda environment, or a script"), \
 	VALUE(struct flags, connect_timeout, "connect_timeout", 0, "SECONDS", \
 	    TAKES_TEXT, "how long a dead host may stay silent (10)"), \
 	SWITCH(struct flags, no_preflight, "no_preflight", 0, \
@@ -84,7 +89,7 @@ struct order {
 	struct hosts	 hosts;
 	struct strv	 env;		/* NAME=VALUE for every rank */
 	struct quick	 quick;		/* what this machine is */
-	const char	*config_file, *ssh_config, *nnodes;
+	const char	*config_file, *ssh_config, *nnodes, *activate;
 	const struct view_flags *view;	/* borrowed */
 	double		 grace_s;
 	long		 connect_timeout_s;
@@ -94,28 +99,6 @@ struct order {
 	bool		 check, json;	/* accel check */
 	char		**script;	/* the rest of argv */
 };
-
-int
-launch_add_env(struct strv *env, const char *item, struct err *err)
-{
-	const char	*equals = strchr(item, '='), *value;
-	char		*name;
-	int		 ret;
-
-	value = equals ? equals + 1 : getenv(item);
-	if (!*item || equals == item) {
-		err_set(err, "--env %s: no name", item);
-		return err_hint(err, "write --env NAME or --env NAME=VALUE");
-	}
-	if (!value) {
-		err_set(err, "--env %s: not set here", item);
-		return err_hint(err, "set it, or give it: --env %s=VALUE", item);
-	}
-	name = strndup(item, equals ? (size_t)(equals - item) : strlen(item));
-	ret = name ? strv_setenv(env, name, value) : -1;
-	free(name);
-	return ret < 0 ? err_nomem(err) : 0;
-}
 
 /* What the flags mean. */
 static int
@@ -127,8 +110,11 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	for (size_t i = 0; i < f->hostfile.count; i++)
 		if (hosts_read(&o->hosts, f->hostfile.item[i], err) < 0)
 			return -1;
+	for (size_t i = 0; i < f->env_file.count; i++)
+		if (passed_read(&o->env, f->env_file.item[i], err) < 0)
+			return -1;
 	for (size_t i = 0; i < f->env.count; i++)
-		if (launch_add_env(&o->env, f->env.item[i], err) < 0)
+		if (passed_add(&o->env, f->env.item[i], environ, err) < 0)
 			return -1;
 	if (!*o->script && !o->check) {
 		err_set(err, "no script was given");
@@ -143,6 +129,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->view = &f->view;
 	o->no_preflight = f->no_preflight;
 	o->json = f->json;
+	o->activate = f->activate;
 	if (f->connect_timeout && num_parse(f->connect_timeout, 1, 3600,
 	    &o->connect_timeout_s) < 0) {
 		err_set(err, "--connect_timeout %s: not a number of seconds",
@@ -364,6 +351,7 @@ start(struct order *o, struct err *err)
 	order.folder = folder;
 	order.env = &o->env;
 	order.slurm = o->srun;
+	order.activate = o->activate;
 	if (o->print) {
 		struct plan	plan = PLAN_INIT;
 		struct buf	text = BUF_INIT;

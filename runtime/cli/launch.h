@@ -4,12 +4,9 @@
 #define RUNTIME_CLI_LAUNCH_H
 
 struct err;
-struct strv;
 
 enum { LAUNCH_JOB = 17 };
 
-/* --env NAME[=VALUE] into *env. */
-int  launch_add_env(struct strv *env, const char *item, struct err *err);
 /* Gives the path of the agent; NULL without memory. */
 char *launch_agent(void);
 /* A token unlike any other. */

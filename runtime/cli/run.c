@@ -12,14 +12,17 @@
 #include "runtime/cli/launch.h"
 #include "runtime/cli/view.h"
 #include "runtime/launch/hosts.h"
+#include "runtime/launch/passed.h"
 #include "runtime/launch/plan.h"
 #include "runtime/launch/supervise.h"
 #include "runtime/launch/transport.h"
 
 #include "runtime/base/banned.h"
 
+extern char **environ;
+
 struct flags {
-	struct strv	 hosts, hostfile, env;
+	struct strv	 hosts, hostfile, env, env_file;
 	const char	*ssh_config, *connect_timeout, *grace, *folder;
 	const char	*log_dir, *tee, *redirects;
 	struct view_flags view;
@@ -36,7 +39,9 @@ static const struct option options[] = {
 	VALUE(struct flags, connect_timeout, "connect_timeout", 0, "SECONDS",
 	    TAKES_TEXT, "how long a dead host may stay silent (10)"),
 	VALUES(struct flags, env, "env", 0, "NAME[=VALUE]", TAKES_TEXT,
-	    "a variable for every host; may be given again"),
+	    "a variable for every host, or a pattern: 'WANDB_*'"),
+	VALUES(struct flags, env_file, "env_file", 0, "FILE", TAKES_FILE,
+	    "variables for every host, a line each: NAME=VALUE"),
 	VALUE(struct flags, folder, "folder", 0, "FOLDER", TAKES_FOLDER,
 	    "where it runs; this folder's path"),
 	SWITCH(struct flags, shell, "shell", 0,
@@ -74,8 +79,11 @@ read_flags(struct order *o, const struct call *call, struct err *err)
 	for (size_t i = 0; i < f->hostfile.count; i++)
 		if (hosts_read(&o->hosts, f->hostfile.item[i], err) < 0)
 			return -1;
+	for (size_t i = 0; i < f->env_file.count; i++)
+		if (passed_read(&o->env, f->env_file.item[i], err) < 0)
+			return -1;
 	for (size_t i = 0; i < f->env.count; i++)
-		if (launch_add_env(&o->env, f->env.item[i], err) < 0)
+		if (passed_add(&o->env, f->env.item[i], environ, err) < 0)
 			return -1;
 	o->grace_s = 5;
 	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {

@@ -438,6 +438,8 @@ main(int argc, char **argv)
 	struct agent	a = { .held = -1, .input = { .fd = -1 }, .linked = true, .warden.line = -1 };
 	sigset_t	set;
 
+	if (argc == 2 && !strcmp(argv[1], "environ"))
+		return agent_environ();
 	if (argc > 1 || isatty(LINK_IN)) {
 		fprintf(stderr, "%s: started by \"accel launch\" on each host; "
 		    "there is nothing to type here\n", argv[0]);
@@ -465,6 +467,7 @@ main(int argc, char **argv)
 	a.heard = a.said = clock_ms();
 	agent_oom_begin(&a.oom);
 	say_hello(&a);
+	agent_tidy();
 	while ((!a.started && !a.stopping) || alive(&a))
 		turn(&a);
 	finish(&a);

@@ -85,6 +85,15 @@ void agent_check(struct agent *a, struct wire_frame *frame);
 void agent_facts(struct answer *to, const char *folder);
 void agent_python(struct answer *to, const char *python);
 
+/* agent_activate.c: makes the environment that a file leaves ours; false, with a
+ * problem, where it does not. */
+bool agent_activate(struct agent *a, struct answer *to, const char *path);
+/* What its shell becomes: writes the environment to descriptor 3. */
+int  agent_environ(void);
+
+/* agent_tidy.c: removes old agents beside this one. */
+void agent_tidy(void);
+
 /* agent_net.c: HOLD and PROBE. */
 void agent_hold(struct agent *a, struct wire_frame *frame);
 void agent_probe(struct agent *a, struct wire_frame *frame);

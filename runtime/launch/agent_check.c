@@ -66,21 +66,31 @@ find(const char *program, const char *path, char *full, size_t room)
 }
 
 static void
-look(struct answer *to, uint32_t what, const char *folder, const char *program,
-    const char *script, const char *path)
+look(struct agent *a, struct answer *to, uint32_t what, const char *folder,
+    const char *program, const char *script, const char *path,
+    const char *activate)
 {
-	char	full[4096];
-	bool	there = true;
+	const char	*search;
+	char		 full[4096];
+	bool		 there = true;
 
 	if (chdir(folder) < 0) {
 		answer_problem(to, true, "the working folder must be there on "
-		    "every host, or be copied: --sync", "%.200s: %s", folder,
-		    strerror(errno));
+		    "every host", "%.200s: %s", folder, strerror(errno));
 		there = false;
 	}
+	/* Without its environment, that a program is missing says nothing. */
+	if (*activate && (there || *activate == '/') &&
+	    !agent_activate(a, to, activate))
+		program = "/";
+	search = *path ? path : getenv("PATH");
+	if (!search)
+		search = "/usr/local/bin:/usr/bin:/bin";
 	/* What is relative to a folder that is not there is not worth a line. */
-	if (there || *program == '/' || !strchr(program, '/')) {
-		if (find(program, path, full, sizeof full)) {
+	if (!strcmp(program, "/")) {
+		/* said already */
+	} else if (there || *program == '/' || !strchr(program, '/')) {
+		if (find(program, search, full, sizeof full)) {
 			if (what & WIRE_CHECK_PYTHON)
 				agent_python(to, full);
 		} else if (strchr(program, '/') && access(program, F_OK) == 0)
@@ -108,15 +118,14 @@ agent_check(struct agent *a, struct wire_frame *frame)
 	char		*program = wire_get_text(frame);
 	char		*script = wire_get_text(frame);
 	char		*path = wire_get_text(frame);
-	const char	*search = path && *path ? path : getenv("PATH");
+	char		*activate = wire_get_text(frame);
 	struct answer	 all = { 0 };
 	size_t		 answer;
 
-	if (!folder || !program || !script || !path)
+	if (!folder || !program || !script || !path || !activate)
 		answer_problem(&all, true, "", "a broken message");
 	else
-		look(&all, what, folder, program, script, search ? search :
-		    "/usr/local/bin:/usr/bin:/bin");
+		look(a, &all, what, folder, program, script, path, activate);
 	answer = wire_begin(&a->out, WIRE_CHECKED);
 	wire_put(&a->out, all.problems);
 	buf_add(&a->out, buf_text(&all.problem), all.problem.len);
@@ -125,5 +134,5 @@ agent_check(struct agent *a, struct wire_frame *frame)
 	wire_end(&a->out, answer);
 	buf_clear(&all.problem);
 	buf_clear(&all.fact);
-	free(folder), free(program), free(script), free(path);
+	free(folder), free(program), free(script), free(path), free(activate);
 }

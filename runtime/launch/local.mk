@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/hosts_config.c \
 	%D%/output.c    %D%/output.h \
+	%D%/passed.c    %D%/passed.h \
 	%D%/plan.c      %D%/plan.h \
 	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
 	%D%/run_check.c %D%/run_compare.c \
@@ -23,6 +24,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 libexec_PROGRAMS += accel-agent
 accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
+	%D%/agent_activate.c %D%/agent_tidy.c \
 	%D%/agent_check.c %D%/agent_facts.c \
 	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \

@@ -182,6 +182,8 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	new.rank = calloc(new.world, sizeof *new.rank);
 	if (c->main.main_process_ip)
 		new.address = strdup(c->main.main_process_ip);
+	if (order->activate && !(new.activate = strdup(order->activate)))
+		goto nomem;
 	new.python = !c->launch.no_python;
 	new.devices = config_wants_device(c) && !c->main.gpu_ids &&
 	    !strv_getenv(order->env, "CUDA_VISIBLE_DEVICES");
@@ -288,6 +290,7 @@ plan_clear(struct plan *plan)
 	free(plan->script);
 	free(plan->address);
 	free(plan->job);
+	free(plan->activate);
 	free(plan->role);
 	*plan = (struct plan)PLAN_INIT;
 }

@@ -35,6 +35,7 @@ struct plan {
 	char			*address;	/* of rank 0, if the user chose */
 	long			 port;		/* the same; 0: any free one */
 	char			*job;		/* a token unlike any other */
+	char			*activate;	/* on each host, or NULL */
 	bool			 python;	/* argv[0] is an interpreter */
 	bool			 devices;	/* each rank takes a GPU of its own */
 	char			*role;		/* of the ranks */
@@ -54,6 +55,7 @@ struct plan_order {
 	bool			 slurm;		/* steps of our allocation */
 	bool			 elastic;	/* the hosts' slots say how many
 						   ranks, not the configuration */
+	const char		*activate;	/* or NULL */
 };
 
 #define PLAN_INIT { .hosts = HOSTS_INIT }

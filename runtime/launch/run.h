@@ -44,6 +44,7 @@ struct peer {			/* a host */
 	size_t			 asked, answered;	/* addresses to try */
 	struct reach		 reach[RUN_ADDRESSES];
 	char			 interface[20];	/* of the address that is used */
+	bool			 heard_agent;	/* no shell's noise any more */
 	bool			 greeted, checked, done, closed;
 	bool			 paused;
 	int64_t			 heard, said;

@@ -71,6 +71,7 @@ run_check_begin(struct run *run, size_t host)
 	wire_put_text(out, plan->rank[rank].argv.item[0]);
 	wire_put_text(out, plan->script);
 	wire_put_text(out, path ? path : "");
+	wire_put_text(out, plan->activate ? plan->activate : "");
 	wire_end(out, frame);
 }
 

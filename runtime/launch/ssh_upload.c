@@ -19,7 +19,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/banned.h"
 
-#define CACHE ".cache/accel"
+#define CACHE ".cache"
 #define CHUNK 32768		/* what every server takes at once */
 #define OPENSSH_CHUNK 258048	/* below its limit: fewer round trips */
 
@@ -86,7 +86,7 @@ put_file(struct ssh_link *link, sftp_session sftp, const char *path,
 		return 0;
 fail:
 	err_set(err, "cannot write %s: %s", path, sftp_why(link, sftp));
-	err_hint(err, "the agent goes to ~/" CACHE " there: it needs %zu KiB "
+	err_hint(err, "the agent goes to ~/" CACHE "/accel there: it needs %zu KiB "
 	    "and a folder that the user may write", data->len / 1024 + 1);
 	sftp_unlink(sftp, path);
 	return -1;
@@ -95,15 +95,17 @@ fail:
 /* Beside and renamed: other launches may copy the same at the same time, and
  * hosts may share one home. */
 static int
-put_agent(struct ssh_link *link, sftp_session sftp, const char *path,
-    const struct buf *data, struct err *err)
+put_agent(struct ssh_link *link, sftp_session sftp, const char *cache,
+    const char *path, const struct buf *data, struct err *err)
 {
 	struct buf temp = BUF_INIT;
 	int r;
 
 	/* Fails where they are there: the write below tells. */
-	sftp_mkdir(sftp, ".cache", 0700);
-	sftp_mkdir(sftp, CACHE, 0700);
+	sftp_mkdir(sftp, cache, 0700);
+	buf_addf(&temp, "%s/accel", cache);
+	sftp_mkdir(sftp, buf_text(&temp), 0700);
+	buf_clear(&temp);
 	buf_addf(&temp, "%s.%ld.%lx", path, (long)getpid(),
 	    (unsigned long)link >> 4);
 	if (buf_failed(&temp))
@@ -127,26 +129,67 @@ put_agent(struct ssh_link *link, sftp_session sftp, const char *path,
 	return r;
 }
 
+/* The host's XDG_CACHE_HOME, or "".  Only its shell knows; whatever else that
+ * says is left out. */
+static void
+ask_cache(struct ssh_link *link, char *out, size_t room)
+{
+	static const char mark[] = "accel-cache=";
+	ssh_channel ch = ssh_channel_new(link->session);
+	struct buf said = BUF_INIT;
+	char block[1024], *at;
+	int n;
+
+	out[0] = '\0';
+	said.max = 65536;
+	if (ch != NULL && ssh_channel_open_session(ch) == SSH_OK &&
+	    ssh_channel_request_exec(ch, "exec sh -c 'echo accel-cache=$"
+	    "XDG_CACHE_HOME'") == SSH_OK)
+		while ((n = ssh_channel_read(ch, block, sizeof(block), 0)) > 0)
+			buf_add(&said, block, (size_t)n);
+	at = said.data != NULL ? memmem(said.data, said.len, mark,
+	    sizeof(mark) - 1) : NULL;
+	if (at != NULL && at[sizeof(mark) - 1] == '/')
+		snprintf(out, room, "%.*s",
+		    (int)strcspn(at + sizeof(mark) - 1, "\r\n"),
+		    at + sizeof(mark) - 1);
+	if (ch != NULL)
+		ssh_channel_free(ch);
+	buf_clear(&said);
+}
+
 static int
 upload(struct ssh_link *link, sftp_session sftp, const struct buf *data,
     char **out, struct err *err)
 {
+	unsigned long long hash = hash_bytes(data->data, data->len);
 	struct buf path = BUF_INIT;
-	char *home;
+	char *home, cache[2048], other[2048];
 	int r = 0;
 
 	home = sftp_canonicalize_path(sftp, ".");
 	if (home == NULL)
 		return err_set(err, "SFTP does not tell the home folder: %s",
 		    sftp_why(link, sftp));
-	buf_addf(&path, "%s/" CACHE "/agent-%016llx",
-	    strcmp(home, "/") == 0 ? "" : home,
-	    (unsigned long long)hash_bytes(data->data, data->len));
+	snprintf(cache, sizeof(cache), "%s/" CACHE,
+	    strcmp(home, "/") == 0 ? "" : home);
 	ssh_string_free_char(home);
-	if (buf_failed(&path))
-		return err_nomem(err);
-	if (!is_there(sftp, buf_text(&path), data->len))
-		r = put_agent(link, sftp, buf_text(&path), data, err);
+	buf_addf(&path, "%s/accel/agent-%016llx", cache, hash);
+	/* Only where it is not in the usual place is there a question. */
+	if (!is_there(sftp, buf_text(&path), data->len)) {
+		ask_cache(link, other, sizeof(other));
+		if (*other != '\0') {
+			snprintf(cache, sizeof(cache), "%s", other);
+			buf_clear(&path);
+			buf_addf(&path, "%s/accel/agent-%016llx", cache, hash);
+		}
+		if (buf_failed(&path))
+			return err_nomem(err);
+		if (*other == '\0' || !is_there(sftp, buf_text(&path),
+		    data->len))
+			r = put_agent(link, sftp, cache, buf_text(&path), data,
+			    err);
+	}
 	if (r == 0 && (*out = buf_detach(&path)) == NULL)
 		r = err_nomem(err);
 	buf_clear(&path);

@@ -228,10 +228,15 @@ read_peer(struct run *run, size_t host)
 	struct wire_frame	 frame;
 	int			 got = wire_fill(peer->transport->fd(peer->link),
 				    &peer->in);
-	int			 next;
+	int			 next = 0;
 
 	peer->heard = clock_ms();
-	while ((next = wire_next(&peer->in, &frame)) == 1) {
+	if (!peer->heard_agent) {
+		next = wire_skip_noise(&peer->in);
+		peer->heard_agent = next == 1;
+	}
+	while (peer->heard_agent &&
+	    (next = wire_next(&peer->in, &frame)) == 1) {
 		hear(run, host, &frame);
 		buf_take(&peer->in, wire_size(&peer->in));
 	}

@@ -86,6 +86,25 @@ wire_next(const struct buf *in, struct wire_frame *frame)
 	return 1;
 }
 
+/* Nothing that people print has three NULs behind a small number. */
+int
+wire_skip_noise(struct buf *in)
+{
+	enum { NOISE_MAX = 1 << 20 };
+	size_t from = 0;
+
+	for (; from + HEAD + 4 <= in->len; from++) {
+		const char *p = in->data + from;
+
+		if (p[0] == WIRE_HELLO && !p[3] && !p[4] && p[5] && !p[6] &&
+		    !p[7] && !p[8]) {
+			buf_take(in, from);
+			return 1;
+		}
+	}
+	return in->len > NOISE_MAX ? -1 : 0;
+}
+
 size_t
 wire_size(const struct buf *in)
 {

@@ -36,7 +36,7 @@ enum wire_type {
 	/* from the launcher */
 	WIRE_BEAT = 1,	/* both ways: nothing but "I am here" */
 	WIRE_CHECK,	/* WIRE_CHECK_..., folder, program, script or "", PATH or
-			   "", what to activate or "" */
+			   "", what to activate first or "" */
 	WIRE_HOLD,	/* address or "" for all, port (0: any), token: bind it
 			   until rank 0 starts, and give who comes the token */
 	WIRE_PROBE,	/* port, token, n, address...: which lead to who knows
@@ -83,6 +83,9 @@ struct wire_frame {
 /* 1 and the frame at the front of *in (its bytes stay there: then take
  * wire_size()), 0 where it is not whole yet, -1 where it cannot be one. */
 int wire_next(const struct buf *in, struct wire_frame *frame);
+/* Removes what a login shell wrote before an agent's WIRE_HELLO.  1 when that
+ * is at the front, 0 where it may still come, -1 where it will not. */
+int wire_skip_noise(struct buf *in);
 size_t wire_size(const struct buf *in);
 
 uint32_t wire_get(struct wire_frame *frame);

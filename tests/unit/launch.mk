@@ -25,3 +25,7 @@ check_PROGRAMS += %D%/slurm
 TESTS += %D%/slurm
 %C%_slurm_SOURCES = %D%/slurm.c tests/tap.h
 %C%_slurm_LDADD = runtime/launch/liblaunch.la
+check_PROGRAMS += %D%/passed
+TESTS += %D%/passed
+%C%_passed_SOURCES = %D%/passed.c tests/tap.h
+%C%_passed_LDADD = runtime/launch/liblaunch.la
