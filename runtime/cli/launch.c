@@ -352,21 +352,28 @@ start(struct order *o, struct err *err)
 	order.env = &o->env;
 	order.slurm = o->srun;
 	order.activate = o->activate;
-	if (o->print) {
+	if (o->print || o->check) {	/* nothing runs, nothing is kept */
 		struct plan	plan = PLAN_INIT;
 		struct buf	text = BUF_INIT;
+		char		job[LAUNCH_JOB];
 
-		order.job = "token-of-each-run";
+		if (o->check && launch_job(job, err) < 0)
+			goto out;
+		order.job = o->check ? job : "token-of-each-run";
 		if (plan_make(&plan, &order, err) < 0)
 			goto out;
-		plan_print(&plan, &text);
-		fputs(buf_text(&text), stdout);
-		buf_clear(&text);
+		if (o->check) {
+			code = supervise(&plan, &how);
+		} else {
+			plan_print(&plan, &text);
+			fputs(buf_text(&text), stdout);
+			buf_clear(&text);
+			code = 0;
+		}
 		plan_clear(&plan);
-		code = 0;
 		goto out;
 	}
-	if (!remote && !o->check && o->quick.facts.device == ENV_NONE &&
+	if (!remote && o->quick.facts.device == ENV_NONE &&
 	    config_wants_device(o->config) && o->config->main.num_processes > 1)
 		fprintf(stderr, "accel launch: no accelerator is found here; "
 		    "without one, each rank believes that it is alone\n"

@@ -8,6 +8,7 @@
 
 #include "runtime/base/num.h"
 #include "runtime/launch/supervise.h"
+#include "runtime/launch/transport.h"
 #include "runtime/launch/wire.h"
 
 #include "runtime/base/banned.h"
@@ -129,6 +130,16 @@ hear_hello(struct run *run, size_t host, struct wire_frame *frame)
 		snprintf(peer->address, sizeof peer->address, "%s", text);
 	free(text);
 	peer->greeted = true;
+	for (size_t i = 0; run->options->check && peer->transport->ignored; i++) {
+		const char	*what = peer->transport->ignored(peer->link, i);
+		char		 line[400];
+
+		if (!what)
+			break;
+		snprintf(line, sizeof line, "%s is not obeyed", what);
+		run_warning(run, host, line, "ssh itself would; is it needed "
+		    "for this host?");
+	}
 	if (host == 0 && run->hold == HOLD_NO)
 		say_hold(run);
 }

@@ -278,6 +278,12 @@ ssh_phase(const struct ssh_link *link)
 	return atomic_load(&((struct ssh_link *)link)->phase);
 }
 
+const char *
+ssh_ignored(const struct ssh_link *link, size_t i)
+{
+	return i < link->conf.ignored.count ? link->conf.ignored.item[i] : NULL;
+}
+
 int
 ssh_copied(const struct ssh_link *link)
 {

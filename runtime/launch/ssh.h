@@ -17,6 +17,8 @@
 #ifndef RUNTIME_LAUNCH_SSH_H
 #define RUNTIME_LAUNCH_SSH_H
 
+#include <stddef.h>
+
 struct err;
 struct ssh_link;
 
@@ -48,6 +50,10 @@ int ssh_result(struct ssh_link *link, struct err *err);
 /* "connecting", "checking the host key", "logging in", "copying the agent",
  * "starting the agent", "running" or "ended". */
 const char *ssh_phase(const struct ssh_link *link);
+
+/* Words of ssh_config(5) that are not obeyed, as "file:line: word value", or
+ * NULL behind the last; borrowed, and whole once the agent has spoken. */
+const char *ssh_ignored(const struct ssh_link *link, size_t i);
 
 /* True if this link had to copy the agent up. */
 int ssh_copied(const struct ssh_link *link);

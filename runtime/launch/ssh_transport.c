@@ -44,6 +44,12 @@ phase_ssh(const void *link)
 	return ssh_phase(link);
 }
 
+static const char *
+ignored_ssh(const void *link, size_t i)
+{
+	return ssh_ignored(link, i);
+}
+
 static void
 close_ssh(void *link)
 {
@@ -52,5 +58,6 @@ close_ssh(void *link)
 
 extern const struct transport transport_plugin;
 const struct transport transport_plugin = {
-	"ssh", open_ssh, fd_ssh, result_ssh, phase_ssh, close_ssh
+	"ssh", open_ssh, fd_ssh, result_ssh, phase_ssh,
+	close_ssh, ignored_ssh
 };

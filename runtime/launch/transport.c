@@ -56,7 +56,7 @@ exec_close(void *link)
 }
 
 const struct transport transport_exec = {
-	"exec", exec_open, spawned_fd, exec_result, exec_phase, exec_close
+	"exec", exec_open, spawned_fd, exec_result, exec_phase, exec_close, NULL
 };
 
 const struct transport *

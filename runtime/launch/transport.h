@@ -5,6 +5,7 @@
 #define RUNTIME_LAUNCH_TRANSPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct err;
 
@@ -28,6 +29,9 @@ struct transport {
 	const char *(*phase)(const void *link);
 	/* Ends the link, and with it the agent. */
 	void (*close)(void *link);
+	/* What the user's settings say that is not obeyed, the i-th, or
+	 * NULL; once the agent has spoken.  May be NULL itself. */
+	const char *(*ignored)(const void *link, size_t i);
 };
 
 extern const struct transport transport_exec, transport_srun;

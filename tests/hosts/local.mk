@@ -17,7 +17,7 @@ check_PROGRAMS += %D%/mpi-sum
 %C%_mpi_sum_LDADD = $(MPICH_LIBS)
 endif
 %C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/slurm.t %D%/ssh-link.t
-%C%_hosts_tests += %D%/check.t %D%/env.t
+%C%_hosts_tests += %D%/check.t %D%/env.t %D%/ssh-config.t
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
