@@ -34,6 +34,13 @@ static const char *const unheard[] = {
 	"verifyhostkeydns",
 };
 
+/* Words that libssh obeys when it gets their values. */
+static const char *const given_on[] = {
+	"ciphers", "compression", "globalknownhostsfile", "hostkeyalgorithms",
+	"kexalgorithms", "macs", "pubkeyacceptedalgorithms",
+	"pubkeyacceptedkeytypes", "userknownhostsfile",
+};
+
 /* A file that is being read. */
 struct reading {
 	struct ssh_conf	*conf;
@@ -299,6 +306,19 @@ set(struct reading *from, const char *word, const char *rest)
 		*to = word[5] == 'j' ? strdup(value) : strdup(all);
 		return *to ? 0 : -1;
 	}
+	for (size_t i = 0; i < sizeof given_on / sizeof *given_on; i++)
+		if (!strcmp(word, given_on[i])) {
+			char	*full;
+			int	 ret;
+
+			if (!first(conf, word))
+				return 0;
+			full = ssh_conf_expand(conf, value);
+			ret = full ? strv_setenv(&conf->given_on, word, full) :
+			    -1;
+			free(full);
+			return ret;
+		}
 	if (!strcmp(word, "identitiesonly")) {
 		if (first(conf, word))
 			conf->only = !strcasecmp(value, "yes");
@@ -374,6 +394,9 @@ ssh_conf_read(struct ssh_conf *conf, const char *file, struct err *err)
 
 	if (file) {
 		from.path = file;
+		if (access(file, R_OK) < 0)
+			return err_set(err, "cannot read %s: %s", file,
+			    strerror(errno));
 		return read_one(&from, err);
 	}
 	snprintf(path, sizeof path, "%s/.ssh/config", file_home());
@@ -391,6 +414,7 @@ ssh_conf_clear(struct ssh_conf *conf)
 	free(conf->family), free(conf->agent);
 	strv_clear(&conf->identities);
 	strv_clear(&conf->certificates);
+	strv_clear(&conf->given_on);
 	strv_clear(&conf->ignored);
 	strv_clear(&conf->seen);
 	*conf = (struct ssh_conf){ 0 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ssh_conf: the words of ssh_config(5) that libssh 0.10 leaves out.
+ * ssh_conf: what ssh_config(5) says of a host.
  *
- * libssh reads the same files for what it knows (HostName, Port, User, ciphers,
- * ...); here come the rest, by the same rules: the first value wins, but for
- * words that add up.  Nothing here opens a connection.
+ * libssh 0.10 has a reader, which leaves out too much (Match originalhost,
+ * IdentitiesOnly, HostKeyAlias, some %-tokens, ...).  Here the first value wins,
+ * but for words that add up.  Nothing here opens a connection.
  */
 #ifndef RUNTIME_LAUNCH_SSH_CONF_H
 #define RUNTIME_LAUNCH_SSH_CONF_H
@@ -28,12 +28,12 @@ struct ssh_conf {
 	char		*agent;		/* IdentityAgent */
 	bool		 only;		/* IdentitiesOnly */
 	struct strv	 identities, certificates;	/* with their tokens */
+	struct strv	 given_on;	/* "word=value" for libssh */
 	struct strv	 ignored;	/* "file:line: word" that nobody obeys */
 	struct strv	 seen;		/* words whose value is known */
 };
 
-/* Reads a file, or with NULL the user's and the system's.  A file that is not
- * there says nothing. */
+/* Reads a file, or with NULL the user's and the system's, where they are. */
 int  ssh_conf_read(struct ssh_conf *conf, const char *file, struct err *err);
 
 /* Gives a value with its %-tokens and a leading ~ filled in, or NULL without

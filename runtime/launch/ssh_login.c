@@ -14,11 +14,12 @@
 
 #include "runtime/launch/ssh_link.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/num.h"
 #include "runtime/base/banned.h"
 
 #define TRIES 4		/* a busy sshd drops connections before its banner */
 #define AGAIN (-2)
-#define PATIENCE_S 60	/* for one that does answer, if slowly */
+#define PATIENCE_S 30	/* for one that does answer, if slowly */
 
 /* Waits for the socket, or for ssh_close().  1 ready, 0 too late, -1 stop. */
 int
@@ -128,38 +129,69 @@ dial(struct ssh_link *link, const char *host, unsigned port, long until,
 	return -1;
 }
 
+/* Values of ssh_config(5) for libssh, which checks them. */
+static int
+pass_on(struct ssh_link *link, struct err *err)
+{
+	static const struct {
+		const char *word;
+		enum ssh_options_e option;
+	} rows[] = {
+		{ "ciphers", SSH_OPTIONS_CIPHERS_C_S },
+		{ "ciphers", SSH_OPTIONS_CIPHERS_S_C },
+		{ "compression", SSH_OPTIONS_COMPRESSION },
+		{ "globalknownhostsfile", SSH_OPTIONS_GLOBAL_KNOWNHOSTS },
+		{ "hostkeyalgorithms", SSH_OPTIONS_HOSTKEYS },
+		{ "kexalgorithms", SSH_OPTIONS_KEY_EXCHANGE },
+		{ "macs", SSH_OPTIONS_HMAC_C_S },
+		{ "macs", SSH_OPTIONS_HMAC_S_C },
+		{ "pubkeyacceptedalgorithms",
+		    SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES },
+		{ "pubkeyacceptedkeytypes",
+		    SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES },
+		{ "userknownhostsfile", SSH_OPTIONS_KNOWNHOSTS },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *value = strv_getenv(&link->conf.given_on,
+		    rows[i].word);
+
+		if (value != NULL && ssh_options_set(link->session,
+		    rows[i].option, value) != SSH_OK)
+			return err_set(err, "%s %s of the SSH configuration: %s",
+			    rows[i].word, value, ssh_get_error(link->session));
+	}
+	return 0;
+}
+
 static int
 set_options(struct ssh_link *link, struct err *err)
 {
 	ssh_session s = link->session;
-	long limit = PATIENCE_S;
-	unsigned port = 22;
-	char *host = NULL, *user = NULL;
+	long limit = PATIENCE_S, port = 22;
+	unsigned number;
+	bool no = false;
+	const char *host = link->conf.host_name != NULL ?
+	    link->conf.host_name : link->host;
 
-	ssh_options_set(s, SSH_OPTIONS_HOST, link->host);
-	if (ssh_options_parse_config(s, link->config_file) < 0) {
-		err_set(err, "cannot read %s", link->config_file != NULL ?
-		    link->config_file : "~/.ssh/config");
-		return err_hint(err, "ssh -G %s shows what ssh reads there",
-		    link->host);
-	}
-	if (link->user != NULL)
-		ssh_options_set(s, SSH_OPTIONS_USER, link->user);
-	if (link->port != 0)
-		ssh_options_set(s, SSH_OPTIONS_PORT, &link->port);
+	if (link->conf.port != NULL && num_parse(link->conf.port, 1, 65535,
+	    &port) < 0)
+		return err_set(err, "Port %s of the SSH configuration is none",
+		    link->conf.port);
+	number = (unsigned)port;
+	/* Its own reading of the files would come on top. */
+	ssh_options_set(s, SSH_OPTIONS_PROCESS_CONFIG, &no);
+	ssh_options_set(s, SSH_OPTIONS_HOST, host);
+	ssh_options_set(s, SSH_OPTIONS_PORT, &number);
+	ssh_options_set(s, SSH_OPTIONS_USER, ssh_conf_user(&link->conf));
 	ssh_options_set(s, SSH_OPTIONS_TIMEOUT, &limit);
-	ssh_options_get_port(s, &port);
-	ssh_options_get(s, SSH_OPTIONS_HOST, &host);
-	if (ssh_options_get(s, SSH_OPTIONS_USER, &user) != SSH_OK) {
-		/* NULL: the name of who runs this. */
-		ssh_options_set(s, SSH_OPTIONS_USER, NULL);
-		ssh_options_get(s, SSH_OPTIONS_USER, &user);
-	}
+	if (link->conf.agent != NULL &&
+	    strcmp(link->conf.agent, "SSH_AUTH_SOCK") != 0)
+		ssh_options_set(s, SSH_OPTIONS_IDENTITY_AGENT,
+		    link->conf.agent);
 	snprintf(link->where, sizeof(link->where), "%s@%s:%u",
-	    user != NULL ? user : "?", host != NULL ? host : link->host, port);
-	ssh_string_free_char(host);
-	ssh_string_free_char(user);
-	return 0;
+	    ssh_conf_user(&link->conf), host, number);
+	return pass_on(link, err);
 }
 
 /* How long silence may last before a first word: each jump may take as much. */

@@ -55,9 +55,6 @@ await 5 sh -c "ssh-keyscan -T 1 '$host1' 2>/dev/null | grep -q ed25519"
 eval "$(ssh-agent -s)" >/dev/null
 agent_pid=$SSH_AGENT_PID
 ssh-add -q "$work/other" "$work/second" "$work/ca" 2>/dev/null
-cp "$good" "$config"
-probe "$host1" say agent
-is "an agent with many keys uses up the tries" "$status" 1
 sed "1a IdentitiesOnly yes" "$good" >"$config"
 probe "$host1" say only
 is "IdentitiesOnly offers the named key alone" "$out" only
