@@ -152,5 +152,6 @@ srun_close(void *link)
 }
 
 const struct transport transport_srun = {
-	"srun", srun_open, spawned_fd, srun_result, srun_phase, srun_close
+	"srun", srun_open, spawned_fd, srun_result, srun_phase, srun_close,
+	NULL
 };
