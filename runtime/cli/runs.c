@@ -178,7 +178,7 @@ print_one(const json_t *run)
 	}
 }
 
-/* The run that is meant: "last", its id, or a part of that which no other has. */
+/* The run that is meant: "last", its id, or a part of it that no other has. */
 static const json_t *
 find(const json_t *all, const char *which, struct err *err)
 {

@@ -17,7 +17,8 @@
 static void
 choose(struct output_options *to, const struct view_flags *flags)
 {
-	static const char *const words[] = { "lines", "rank0", "files", "json" };
+	static const char *const words[] = {	/* as enum output_mode */
+		"lines", "rank0", "files", "json" };
 	const char	*no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
 	bool		 plain = (no_colour && *no_colour) || !term ||
 			     !strcmp(term, "dumb");
@@ -34,8 +35,8 @@ choose(struct output_options *to, const struct view_flags *flags)
 	    !strcmp(flags->fold, "always") : to->terminal[0];
 }
 
-/* Do all streams of all ranks go to files?  A folder that was asked for gets all
- * of them, unless it is said which. */
+/* Do all streams of all ranks go to files?  A folder that was asked for gets
+ * all of them, unless it is said which. */
 static bool
 all_kept(const struct view *v, const struct supervise_options *how)
 {

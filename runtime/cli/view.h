@@ -22,15 +22,15 @@ struct view_flags {
 
 /* Rows of an options table whose struct "s" has a struct view_flags "m". */
 #define VIEW_OPTIONS(s, m)	\
-	CHOICE_OF(s, m.output, "output", "WAY", "lines rank0 files json",	\
-	    "lines, rank0, files or json"),	\
+	CHOICE_OF(s, m.output, "output", "WAY",	\
+	    "lines rank0 files json", "lines, rank0, files or json"),	\
 	CHOICE_OF(s, m.fold, "fold", "WHEN", "auto always never",	\
 	    "one line for many ranks': auto, always, never"),	\
 	SWITCH(s, m.input, "stdin", 0, "rank 0 reads what accel reads")
 
 struct view_order {
 	const struct view_flags	*flags;
-	const char	*log_dir, *tee, *redirects;	/* as torchrun; or NULL */
+	const char	*log_dir, *tee, *redirects;	/* or NULL */
 	const char	*job;
 	const char	*command;	/* "launch", for the record */
 	char *const	*argv;		/* the program and its words */

@@ -18,8 +18,8 @@ struct buf;
 
 struct clean {
 	bool	 colour;	/* SGR may pass */
-	bool	 live;		/* the line that stands there may be written anew:
-				   CR, backspace and "erase in line" pass */
+	bool	 live;		/* the line there may be written anew: CR,
+				   backspace and "erase in line" pass */
 	bool	 coloured;	/* something is on that a reset must end */
 	int	 state;
 	char	 seq[64];	/* of a control sequence, or of a letter */

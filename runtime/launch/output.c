@@ -17,12 +17,12 @@
 
 enum {
 	LINE_MAX_ = 1 << 20,	/* a longer line is cut into pieces */
-	AT_ONCE = 4096,		/* what a pipe that is writable takes (PIPE_BUF) */
+	AT_ONCE = 4096,		/* PIPE_BUF: what a ready pipe takes */
 	FOLD_MS = 100,		/* how long a line waits for its like */
 	BAR_MS = 1000,		/* between the states of a bar on a terminal, */
 	BAR_FILE_MS = 10000,	/* and elsewhere */
 	FULL = 4 << 20,		/* bytes at which ranks have to wait */
-	STALL_MS = 10000,	/* unless the reader took none of them so long */
+	STALL_MS = 10000,	/* unless none of them went for so long */
 	LIMIT = 1 << 30		/* bytes that wait for a reader at all */
 };
 

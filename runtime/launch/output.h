@@ -62,7 +62,7 @@ struct output {
 	int64_t			 moved[2];	/* when some of it last went */
 	size_t			 dropped;	/* lines */
 	struct clean		 live[2];
-	bool			 broken;	/* nobody reads stdout any more */
+	bool			 broken;	/* nobody reads stdout */
 };
 
 int  output_init(struct output *o, size_t ranks,

@@ -12,7 +12,7 @@
 
 enum {
 	BLOCK = 65536,
-	WINDOW = 4 * BLOCK	/* bytes on their way that rank 0 has not taken */
+	WINDOW = 4 * BLOCK	/* bytes that rank 0 has not taken yet */
 };
 
 static struct buf *

@@ -72,7 +72,8 @@ report_others(const struct run *run)
 			continue;
 		for (size_t k = i; k < world; k++)
 			if (k != run->failure.rank && run_rank_failed(run, k) &&
-			    run->end[k].why && alike(run->end[k].why, end->why)) {
+			    run->end[k].why &&
+			    alike(run->end[k].why, end->why)) {
 				ranks_add(&like, k);
 				ranks_add(&said, k);
 			}
@@ -80,8 +81,8 @@ report_others(const struct run *run)
 		if (like.count == 1)
 			fprintf(stderr, "  then rank %s", buf_text(&text));
 		else
-			fprintf(stderr, "  then %zu ranks alike (%s)", like.count,
-			    buf_text(&text));
+			fprintf(stderr, "  then %zu ranks alike (%s)",
+			    like.count, buf_text(&text));
 		fprintf(stderr, ", %.1f s after the start: ",
 		    (double)end->after_ms / 1000);
 		print_theirs(0, end->why, "\n");
@@ -130,7 +131,8 @@ static void
 report_failure(const struct run *run)
 {
 	const struct failure	*f = &run->failure;
-	size_t			 world = run->plan->world, left = world, well = 0;
+	size_t			 world = run->plan->world, left = world;
+	size_t			 well = 0;
 
 	if (f->rank == world) {
 		fprintf(stderr, "accel: host %s was lost, %.1f s after the "

@@ -63,7 +63,7 @@ spool_peek(struct spool *s, const char **data)
 
 		n = pread(s->fd, block, want, s->from);
 		if (n <= 0 || buf_add(&s->head, block, (size_t)n) < 0) {
-			s->from = s->to;	/* the disk does not give it back */
+			s->from = s->to;	/* the disk keeps it */
 			break;
 		}
 		s->from += n;

@@ -12,7 +12,7 @@
 struct err;
 
 struct streams {
-	unsigned	 every;		/* STREAM_ bits of a rank that is not named */
+	unsigned	 every;		/* STREAM_ bits of the other ranks */
 	struct stream_of {
 		long		 rank;
 		unsigned	 which;

@@ -134,9 +134,11 @@ void
 tail_why(const struct tail *t, int status, const char *reason, char *why,
     size_t size)
 {
-	const char	*more = t->raised ? t->raised : t->what ? t->what : t->peer;
+	const char	*more = t->raised ? t->raised : t->what;
 	int		 n;
 
+	if (!more)
+		more = t->peer;
 	if (*reason && !WIFSIGNALED(status)) {
 		snprintf(why, size, "%s", reason);
 		return;

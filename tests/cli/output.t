@@ -134,7 +134,9 @@ has "and names the log of the rank that failed" "$said" \
 cat >again.sh <<'E'
 #!/bin/sh
 echo "try $TORCHELASTIC_RESTART_COUNT"
-[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] || exit 1
+[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0
+[ "$RANK" = 1 ] && exit 1
+exec sleep 30
 E
 chmod +x again.sh
 launch 2 --log_dir again --max_restarts 1 ./again.sh
@@ -278,7 +280,7 @@ is "it comes as it is typed" "$(cat first out | tr '\n' ' ')" \
 cat >flood.py <<'E'
 import os
 rank = int(os.environ["RANK"])
-for first in range(0, 20000, 1000):
+for first in range(0, 80000, 1000):
     os.write(1, b"".join(b"%d %d %s\n" % (rank, i, b"x" * 60)
              for i in range(first, first + 1000)))
 open("finished.%d" % rank, "w").close()
@@ -297,7 +299,7 @@ E
 ok "ranks end though nobody reads what they write" \
 	test "$(cat waited)" -lt 60
 is "and all is there once somebody does" "$(cat code) $(grep -cE \
-	'^localhost:([0-3]) \1 [0-9]+ x{60}$' out)" "0 80000"
+	'^localhost:([0-3]) \1 [0-9]+ x{60}$' out)" "0 320000"
 is "in each rank's order" "$(for r in 0 1 2 3; do
 	sed -n "s/^localhost:$r $r \([0-9]*\) .*/\1/p" out | sort -nc && echo $r
 done | tr '\n' ' ')" "0 1 2 3 "
