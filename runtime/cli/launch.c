@@ -315,6 +315,7 @@ start(struct order *o, struct err *err)
 		.check = o->check, .no_preflight = o->no_preflight,
 		.checked = o->json ? check_print_json : check_print_text,
 		.role = o->config->launch.role,
+		.quiet = o->config->launch.quiet,
 	};
 	const char			*python = getenv("ACCEL_PYTHON");
 	struct plan_order		 order = {

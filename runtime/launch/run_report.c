@@ -113,6 +113,8 @@ report_rank(const struct run *run)
 	print_time(f->wall_ms);
 	fprintf(stderr, ": ");
 	print_theirs(0, f->reason, "\n");
+	if (run->options->quiet)
+		return;
 	if (tail->lines)
 		fprintf(stderr, "  its last lines on stderr:\n");
 	for (size_t i = 0; tail_get(tail, i); i++)
@@ -145,6 +147,8 @@ report_failure(const struct run *run)
 		report_rank(run);
 		left--;
 	}
+	if (run->options->quiet)
+		return;
 	left -= report_others(run);
 	for (size_t i = 0; i < world; i++)
 		well += run->end[i].ended && !run->end[i].status;
@@ -188,14 +192,28 @@ summarize(const struct run *run, char *text, size_t size)
 		*text = '\0';
 }
 
-int
-run_report(struct run *run)
+/* For JSON: the last event. */
+static void
+tell_end(struct run *run, int code, const char *why)
+{
+	struct buf members = BUF_INIT;
+
+	buf_addf(&members, "\"exit_code\":%d", code);
+	if (*why) {
+		buf_adds(&members, ",\"why\":");
+		clean_json(&members, why, strlen(why));
+	}
+	output_event(&run->output, "end", run->plan->world, buf_text(&members));
+	output_flush(&run->output, true);
+	buf_clear(&members);
+}
+
+/* Says all, and gives the exit code. */
+static int
+report(struct run *run)
 {
 	int status;
 
-	run_blame(run);
-	if (run->options->why)
-		summarize(run, run->options->why, SUPERVISE_WHY);
 	if (run->failure.happened) {
 		status = run->failure.status;
 		report_failure(run);
@@ -214,4 +232,19 @@ run_report(struct run *run)
 		return 1;
 	}
 	return 0;
+}
+
+int
+run_report(struct run *run)
+{
+	char	why[SUPERVISE_WHY] = "";
+	int	code;
+
+	run_blame(run);
+	summarize(run, why, sizeof why);
+	if (run->options->why)
+		memcpy(run->options->why, why, sizeof why);
+	code = report(run);
+	tell_end(run, code, why);
+	return code;
 }

@@ -51,6 +51,7 @@ struct supervise_options {
 	void	(*checked)(void *user, const struct checked *result);
 	void	*user;
 	bool	input;		/* our stdin is rank 0's */
+	bool	quiet;		/* of a failure, say in one line what it is */
 	bool	keep_going;	/* a failure does not end the other ranks */
 	struct output_options	 output;
 	const struct streams	*hidden;	/* of local ranks; or NULL */

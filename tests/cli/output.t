@@ -75,14 +75,17 @@ seen = collections.Counter((r["event"], r.get("stream"), r.get("text"))
                            for r in rows)
 for key, n in sorted(seen.items(), key=str):
     print(*key, n)
+print(rows[-1]["event"], rows[-1]["exit_code"], rows[-1]["why"])
 end = [r for r in rows if r["event"] == "exit" and r["rank"] == 1][0]
 print(end["exit_code"], end["host"], end["why"])
 assert all(r["time"].endswith("Z") for r in rows)
 E
-is "and each line of it is an object" "$(cat parsed)" "exit None None 3
+is "and each line of it is an object" "$(cat parsed)" "end None None 1
+exit None None 3
 line stderr e 3
 line stdout t\"$(printf '\357\277\275') 3
 start None None 3
+end 5 rank 1 on localhost: exit code 5
 5 localhost exit code 5"
 
 # Terminals.
@@ -184,6 +187,11 @@ has "with their own words" "$(cat said)" \
 	"exit code 1: ConnectionResetError: Connection reset by peer, port 400"
 is "there is one block" "$(grep -c '^accel:' said)" 1
 ok "and no escape in it" sh -c '! grep -q "$(printf "\033")" said'
+launch 2 --quiet sh -c '[ $RANK = 0 ] || { echo loud >&2; exit 8; }; sleep 20'
+is "--quiet says it in one line, behind the rank's own words" \
+	"$status $(wc -l <said) ${said%% on localhost*}" \
+	"8 2 localhost:1 loud
+accel: rank 1 failed"
 cat >victim.sh <<'E'
 #!/bin/sh
 trap '' TERM
