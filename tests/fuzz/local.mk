@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each program over its kept corpus, as a test.
 check_PROGRAMS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
-	%D%/flags %D%/hosts %D%/json %D%/rules %D%/weights %D%/yaml
+	%D%/flags %D%/hosts %D%/json %D%/rules %D%/terminal %D%/weights %D%/yaml
 TESTS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
-	%D%/flags %D%/hosts %D%/json %D%/rules %D%/weights %D%/yaml
+	%D%/flags %D%/hosts %D%/json %D%/rules %D%/terminal %D%/weights %D%/yaml
 fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_agentwire_SOURCES = %D%/agentwire.c $(fuzz_main)
 %C%_agentwire_LDADD = runtime/launch/liblaunch.la
@@ -22,6 +22,9 @@ fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_rules_SOURCES = %D%/rules.c $(fuzz_main)
 %C%_rules_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_rules_LDADD = runtime/config/libconfig.la $(JANSSON_LIBS)
+%C%_terminal_SOURCES = %D%/terminal.c $(fuzz_main)
+%C%_terminal_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_terminal_LDADD = runtime/launch/liblaunch.la $(JANSSON_LIBS)
 %C%_weights_SOURCES = %D%/weights.c $(fuzz_main)
 %C%_weights_LDADD = runtime/weights/libweights.la
 %C%_yaml_SOURCES = %D%/yaml.c $(fuzz_main)
@@ -39,7 +42,7 @@ FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 fuzz_names = agentwire checkpoint devicewire edit flags hosts json rules \
-	weights yaml
+	terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libsafetensors_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
@@ -50,9 +53,11 @@ fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
 fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
 fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
+fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
+	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
 
 $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-$(fuzz_extra_hosts): %D%/with/%.o: %.c
+$(fuzz_extra_hosts) $(fuzz_extra_terminal): %D%/with/%.o: %.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(fuzz_compile) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
 $(fuzz_objects): | $(BUILT_SOURCES)
@@ -60,13 +65,14 @@ $(fuzz_objects): | $(BUILT_SOURCES)
 
 .PHONY: fuzz
 fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-    $(fuzz_extra_hosts) %D%/mkdict
+    $(fuzz_extra_hosts) $(fuzz_extra_terminal) %D%/mkdict
 	@for name in $(fuzz_names); do \
 		extra=; \
 		case $$name in \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
-		hosts) extra=$(fuzz_extra_hosts) ;; \
+		hosts) extra='$(fuzz_extra_hosts)' ;; \
+		terminal) extra='$(fuzz_extra_terminal)' ;; \
 		esac; \
 		$(fuzz_compile) -fsanitize=fuzzer -o %D%/with/$$name \
 		    $(srcdir)/%D%/$$name.c $$extra $(fuzz_objects) \
