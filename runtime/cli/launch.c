@@ -29,6 +29,8 @@
 #include "runtime/launch/slurm.h"
 #include "runtime/launch/supervise.h"
 #include "runtime/launch/transport.h"
+#include "runtime/launch/xla.h"
+#include "runtime/launch/xla.h"
 
 #include "runtime/base/banned.h"
 
@@ -375,7 +377,8 @@ start(struct order *o, struct err *err)
 		goto out;
 	}
 	if (!remote && o->quick.facts.device == ENV_NONE &&
-	    config_wants_device(o->config) && o->config->main.num_processes > 1)
+	    config_wants_device(o->config) && !xla_wanted(o->config) &&
+	    o->config->main.num_processes > 1)
 		fprintf(stderr, "accel launch: no accelerator is found here; "
 		    "without one, each rank believes that it is alone\n"
 		    "  on CPUs, use --cpu\n");

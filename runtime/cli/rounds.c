@@ -34,10 +34,6 @@ run_once(const struct plan_order *order, struct view *view,
 static void
 say_again(const struct elastic *e, enum ending ending, long restarts)
 {
-	size_t out = 0;
-
-	for (size_t i = 0; i < e->hosts->count; i++)
-		out += e->absent[i];
 	fprintf(stderr, "accel: ");
 	if (e->restarts > restarts)
 		fprintf(stderr, "restart %ld of %ld", e->restarts,

@@ -116,7 +116,8 @@ start_one(struct agent *a, struct order *order)
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi) < 0)
 		goto fail;
 	snprintf(number, sizeof number, "%d", pmi[1]);
-	if (strv_setenv(&order->env, "PMI_FD", number) < 0)
+	if (strv_setenv(&order->env, "PMI_FD", number) < 0 ||
+	    strv_add(&order->env, a->warden.mark) < 0)
 		goto fail;
 	r.pid = warden_fork(&a->warden);
 	if (r.pid < 0)

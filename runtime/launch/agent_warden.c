@@ -88,13 +88,13 @@ make_cgroup(struct warden *w, const char *job)
 	w->cgroup[0] = '\0';
 }
 
-/* True where the process has the job's variable in its environment. */
+/* True where the process has the mark in its environment. */
 static bool
-belongs(const char *pid, const char *job)
+belongs(const char *pid, const char *mark)
 {
 	static char	environment[1 << 21];	/* what exec() takes at most */
 	char		path[300];
-	size_t		n = 0, want = strlen(job);
+	size_t		n = 0, want = strlen(mark);
 	ssize_t		k;
 	int		fd;
 
@@ -108,7 +108,7 @@ belongs(const char *pid, const char *job)
 	close(fd);
 	for (size_t at = 0; at + want < n;
 	    at += strnlen(environment + at, n - at) + 1)
-		if (!memcmp(environment + at, job, want + 1))
+		if (!memcmp(environment + at, mark, want + 1))
 			return true;
 	return false;
 }
@@ -124,7 +124,7 @@ kill_marked(const struct warden *w)
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    pid == getpid() || !belongs(entry->d_name, w->job))
+		    pid == getpid() || !belongs(entry->d_name, w->mark))
 			continue;
 		found = kill(pid, SIGKILL) == 0 || found;
 	}
@@ -196,7 +196,10 @@ watch(const struct warden *w, int line, pid_t agent)
 void
 warden_prepare(struct warden *w, const char *job)
 {
-	snprintf(w->job, sizeof w->job, "ACCEL_JOB=%s", job);
+	job = job ? job : "";
+	/* Two hosts of a job may be one machine under two names. */
+	snprintf(w->mark, sizeof w->mark, "ACCEL_AGENT=%.40s-%ld", job,
+	    (long)getpid());
 	make_cgroup(w, job);
 }
 

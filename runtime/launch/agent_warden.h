@@ -5,8 +5,8 @@
  *
  * It waits for the agent's end, or for its silence.  Unless warden_dismiss()
  * came before, it then kills the agent, all that the job's cgroup holds, where
- * one could be made, and every process of this user with the job's ACCEL_JOB in
- * its environment.
+ * one could be made, and every process of this user with this agent's mark in
+ * its environment: ACCEL_AGENT.
  */
 #ifndef RUNTIME_LAUNCH_AGENT_WARDEN_H
 #define RUNTIME_LAUNCH_AGENT_WARDEN_H
@@ -15,7 +15,7 @@
 
 struct warden {
 	int	line;		/* the agent's end of a pipe, or -1 */
-	char	job[80];	/* ACCEL_JOB=... */
+	char	mark[96];	/* ACCEL_AGENT=..., for the ranks */
 	char	cgroup[512];	/* its folder, or "" */
 };
 

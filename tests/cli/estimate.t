@@ -120,7 +120,7 @@ printf '../../../..' >$snap/refs/main
 mkdir $snap/snapshots/def
 out=$(est some/model 2>&1)
 is "a reference cannot lead out of the cache" $? 1
-out=$(est ../x 2>&1)
+out=$(est "../no-such-$$" 2>&1)
 is "a path that is not there is no hub name" $? 1
 has "and says so" "$out" "there is no such file or folder"
 

@@ -138,8 +138,10 @@ cat >again.sh <<'E'
 #!/bin/sh
 echo "try $TORCHELASTIC_RESTART_COUNT"
 [ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0
-[ "$RANK" = 1 ] && exit 1
-exec sleep 30
+touch "up$RANK"
+[ "$RANK" = 0 ] && exec sleep 30
+until [ -e up0 ]; do sleep 0.05; done	# so that both have spoken
+exit 1
 E
 chmod +x again.sh
 launch 2 --log_dir again --max_restarts 1 ./again.sh
