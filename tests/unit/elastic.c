@@ -77,7 +77,7 @@ main(void)
 	ok(elastic_again(&e, ENDED_BY_HOST, first), "one goes");
 	is(present(), "bc-a", "a spare one takes its place");
 
-	begin(NULL, 0);
+	elastic_clear(&e);
 	ok(elastic_init(&e, &all, "5", 0, &err) < 0, "more than there are");
 	is(err.text, "--nnodes 5: 4 hosts were given", "is said");
 	ok(elastic_init(&e, &all, "3:2", 0, &err) < 0, "least over most");
