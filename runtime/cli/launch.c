@@ -24,6 +24,7 @@
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 #include "runtime/launch/hosts.h"
+#include "runtime/launch/mpi.h"
 #include "runtime/launch/passed.h"
 #include "runtime/launch/plan.h"
 #include "runtime/launch/slurm.h"
@@ -37,7 +38,7 @@
 extern char **environ;
 
 struct flags {
-	const char	*config_file, *ssh_config, *grace, *nnodes;
+	const char	*config_file, *ssh_config, *mpi, *grace, *nnodes;
 	struct strv	 hosts, hostfile, env, env_file;
 	const char	*connect_timeout, *transport, *activate;
 	bool		 print, keep_unknown, no_preflight, json;
@@ -70,6 +71,8 @@ struct flags {
 
 static const struct option options[] = {
 	COMMON_OPTIONS,
+	VALUE(struct flags, mpi, "mpi", 0, "HOW", TAKES_TEXT,
+	    "what starts an MPI program: auto, pmi or pmix"),
 	VALUE(struct flags, grace, "grace", 0, "SECONDS", TAKES_TEXT,
 	    "from being told to stop to being killed (5)"),
 	VALUE(struct flags, nnodes, "nnodes", 0, "MIN:MAX", TAKES_TEXT,
@@ -95,7 +98,7 @@ struct order {
 	const struct view_flags *view;	/* borrowed */
 	double		 grace_s;
 	long		 connect_timeout_s;
-	const char	*transport;	/* or NULL */
+	const char	*transport, *mpi; /* or NULL */
 	bool		 srun;		/* is the transport */
 	bool		 print, no_preflight;
 	bool		 check, json;	/* accel check */
@@ -126,6 +129,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->config_file = f->config_file;
 	o->ssh_config = f->ssh_config;
 	o->transport = f->transport;
+	o->mpi = f->mpi;
 	o->nnodes = f->nnodes;
 	o->print = f->print;
 	o->view = &f->view;
@@ -305,6 +309,31 @@ launch_job(char job[LAUNCH_JOB], struct err *err)
 	return 0;
 }
 
+/* What starts an Open MPI program, beside the agent; NULL for others. */
+static int
+find_pmix(const struct order *o, const char *agent, char **path,
+    struct err *err)
+{
+	const char	*slash = strrchr(agent, '/');
+	bool		 wanted;
+
+	if (mpi_choose(o->mpi, o->config->launch.no_python ? o->script[0] :
+	    NULL, &wanted, err) < 0)
+		return -1;
+	if (!wanted)
+		return 0;
+	if (asprintf(path, "%.*saccel-pmix", slash ? (int)(slash - agent) + 1 :
+	    0, agent) < 0) {
+		*path = NULL;
+		return err_nomem(err);
+	}
+	if (access(*path, X_OK) == 0)
+		return 0;
+	err_set(err, "Open MPI programs need %s, which is not there", *path);
+	return err_hint(err, "build accel where libpmix-dev is installed; or "
+	    "--mpi pmi, if this is another MPI");
+}
+
 static int
 start(struct order *o, struct err *err)
 {
@@ -331,7 +360,7 @@ start(struct order *o, struct err *err)
 		.command = "launch", .argv = o->script,
 		.config_file = o->config->path,
 	};
-	char				*folder, *agent;
+	char				*folder, *agent, *pmix = NULL;
 	int				 code = -1;
 	bool				 remote = false;
 
@@ -348,6 +377,9 @@ start(struct order *o, struct err *err)
 		err_nomem(err);
 		goto out;
 	}
+	if (find_pmix(o, agent, &pmix, err) < 0)
+		goto out;
+	order.pmix = pmix;
 	transport.agent_path = agent;
 	o->quick.facts.folder = folder;
 	order.facts = &o->quick.facts;
@@ -386,6 +418,7 @@ start(struct order *o, struct err *err)
 out:
 	free(folder);
 	free(agent);
+	free(pmix);
 	return code;
 }
 

@@ -24,6 +24,7 @@ struct pmi {
 	size_t		*passed;	/* how many barriers each has left */
 	bool		 news;		/* something was put since the last */
 	int64_t		 since;		/* when the first one came, or 0 */
+	char		**wanted;	/* keys that ranks wait for, or NULL */
 	char		*job;
 	pmi_reply	 reply;
 	void		*user;
@@ -38,7 +39,8 @@ pmi_new(size_t world, const char *job, pmi_reply reply, void *user)
 
 	if (!pmi || !(pmi->job = strdup(job)) ||
 	    !(pmi->waiting = calloc(world, sizeof *pmi->waiting)) ||
-	    !(pmi->passed = calloc(world, sizeof *pmi->passed))) {
+	    !(pmi->passed = calloc(world, sizeof *pmi->passed)) ||
+	    !(pmi->wanted = calloc(world, sizeof *pmi->wanted))) {
 		pmi_free(pmi);
 		return NULL;
 	}
@@ -57,6 +59,9 @@ pmi_free(struct pmi *pmi)
 		free(pmi->pair[i].key);
 		free(pmi->pair[i].value);
 	}
+	for (size_t i = 0; pmi->wanted && i < pmi->world; i++)
+		free(pmi->wanted[i]);
+	free(pmi->wanted);
 	free(pmi->pair);
 	free(pmi->waiting);
 	free(pmi->passed);
@@ -92,6 +97,20 @@ answer(struct pmi *pmi, size_t rank, const char *text)
 	pmi->reply(pmi->user, rank, text, strlen(text));
 }
 
+static void
+answer_get(struct pmi *pmi, size_t rank, const char *value)
+{
+	char	reply[LINE_MAX_];
+
+	if (value)
+		snprintf(reply, sizeof reply, "cmd=get_result rc=0 msg=success "
+		    "value=%s\n", value);
+	else
+		snprintf(reply, sizeof reply, "cmd=get_result rc=-1 "
+		    "msg=key_not_found value=unknown\n");
+	answer(pmi, rank, reply);
+}
+
 static int
 put(struct pmi *pmi, const char *key, const char *value)
 {
@@ -112,6 +131,12 @@ put(struct pmi *pmi, const char *key, const char *value)
 	}
 	pmi->count++;
 	pmi->news = true;
+	for (size_t i = 0; i < pmi->world; i++)
+		if (pmi->wanted[i] && !strcmp(pmi->wanted[i], key)) {
+			free(pmi->wanted[i]);
+			pmi->wanted[i] = NULL;
+			answer_get(pmi, i, value);
+		}
 	return 0;
 }
 
@@ -173,7 +198,7 @@ int
 pmi_line(struct pmi *pmi, size_t rank, const char *bytes, size_t n)
 {
 	char	line[LINE_MAX_], reply[LINE_MAX_], command[32];
-	char	key[KEY_MAX + 1], value[VALUE_MAX + 1];
+	char	key[KEY_MAX + 1] = "", value[VALUE_MAX + 1];
 	long	code = 1;
 
 	if (n >= sizeof line)
@@ -205,16 +230,16 @@ pmi_line(struct pmi *pmi, size_t rank, const char *bytes, size_t n)
 		    "cmd=put_result rc=0 msg=success\n" :
 		    "cmd=put_result rc=-1 msg=failed\n");
 	} else if (!strcmp(command, "get")) {
+		answer_get(pmi, rank, get(line, "key", key, sizeof key) ?
+		    find(pmi, key) : NULL);
+	} else if (!strcmp(command, "get_wait")) {
 		const char *found = get(line, "key", key, sizeof key) ?
 		    find(pmi, key) : NULL;
 
+		free(pmi->wanted[rank]);
+		pmi->wanted[rank] = found ? NULL : strdup(key);
 		if (found)
-			snprintf(reply, sizeof reply,
-			    "cmd=get_result rc=0 msg=success value=%s\n", found);
-		else
-			snprintf(reply, sizeof reply, "cmd=get_result rc=-1 "
-			    "msg=key_not_found value=unknown\n");
-		answer(pmi, rank, reply);
+			answer_get(pmi, rank, found);
 	} else if (!strcmp(command, "barrier_in"))
 		enter_barrier(pmi, rank);
 	else if (!strcmp(command, "finalize"))

@@ -29,6 +29,8 @@ void pmi_free(struct pmi *pmi);
 #define PMI_PATIENCE_MS 2000
 void pmi_tick(struct pmi *pmi);
 
-/* Answers one line.  Returns -1, or the exit code of a rank that aborts. */
+/* Answers one line.  Over PMI-1 it knows "get_wait", a get that is answered when
+ * the key is there: for accel-pmix, which waits for other hosts so.
+ * Returns -1, or the exit code of a rank that aborts. */
 int pmi_line(struct pmi *pmi, size_t rank, const char *line, size_t n);
 #endif

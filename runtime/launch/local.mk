@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/elastic.c %D%/elastic.h \
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/hosts_config.c \
+	%D%/mpi.c       %D%/mpi.h \
 	%D%/output.c    %D%/output.h \
 	%D%/passed.c    %D%/passed.h \
 	%D%/plan.c      %D%/plan.h \

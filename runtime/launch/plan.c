@@ -130,6 +130,22 @@ rank_slurm_env(const struct plan *plan, struct plan_rank *r, long rank)
 	return ret;
 }
 
+/* How many ranks each host has. */
+static int
+rank_pmix_env(const struct plan *plan, struct plan_rank *r)
+{
+	struct buf	counts = BUF_INIT;
+	int		ret;
+
+	for (size_t i = 0; i < plan->hosts.count; i++)
+		buf_addf(&counts, "%s%ld", i ? "," : "",
+		    plan->hosts.host[i].slots);
+	ret = buf_failed(&counts) ? -1 : strv_setenv(&r->env,
+	    "ACCEL_PMIX_COUNTS", buf_text(&counts));
+	buf_clear(&counts);
+	return ret;
+}
+
 static int
 rank_argv(struct plan_rank *r, const struct plan_order *order, struct err *err)
 {
@@ -175,8 +191,9 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	if (share(&new, order, err) < 0)
 		goto fail;
 	new.folder = strdup(order->folder);
-	new.script = strdup(c->launch.module || c->launch.no_python ||
-	    !order->argv[0] ? "" : order->argv[0]);
+	new.script = strdup(!order->argv[0] || c->launch.module ? "" :
+	    !c->launch.no_python ? order->argv[0] :
+	    order->pmix ? order->pmix : "");
 	new.job = strdup(order->job);
 	new.role = strdup(c->launch.role ? c->launch.role : "default");
 	new.rank = calloc(new.world, sizeof *new.rank);
@@ -185,6 +202,7 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	if (order->activate && !(new.activate = strdup(order->activate)))
 		goto nomem;
 	new.python = !c->launch.no_python;
+	new.wrapped = order->pmix && new.world > 1;
 	new.devices = config_wants_device(c) && !c->main.gpu_ids &&
 	    !strv_getenv(order->env, "CUDA_VISIBLE_DEVICES");
 	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
@@ -211,6 +229,10 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 			    &r->env, "ACCELERATE_IN_TPU_POD", "1") :
 			    rank_env(&new, order, r,
 			    (long)rank)) < 0)
+				goto nomem;
+			if (new.wrapped &&
+			    (strv_add(&r->argv, order->pmix) < 0 ||
+			    rank_pmix_env(&new, r) < 0))
 				goto nomem;
 			if (order->slurm &&
 			    rank_slurm_env(&new, r, (long)rank) < 0)

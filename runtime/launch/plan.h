@@ -36,7 +36,9 @@ struct plan {
 	long			 port;		/* the same; 0: any free one */
 	char			*job;		/* a token unlike any other */
 	char			*activate;	/* on each host, or NULL */
-	bool			 python;	/* argv[0] is an interpreter */
+	bool			 wrapped;	/* argv[0] starts the program,
+						   argv[1] */
+	bool			 python;	/* that is an interpreter */
 	bool			 devices;	/* each rank takes a GPU of its own */
 	char			*role;		/* of the ranks */
 	bool			 apart;		/* they do not meet: no address */
@@ -52,6 +54,8 @@ struct plan_order {
 	const char		*folder;
 	const char		*job;
 	long			 restarts;	/* of this job before */
+	const char		*pmix;		/* accel-pmix, to start Open MPI
+						   programs by; or NULL */
 	bool			 slurm;		/* steps of our allocation */
 	bool			 elastic;	/* the hosts' slots say how many
 						   ranks, not the configuration */

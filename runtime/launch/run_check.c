@@ -69,7 +69,7 @@ run_check_begin(struct run *run, size_t host)
 	frame = wire_begin(out, WIRE_CHECK);
 	wire_put(out, what);
 	wire_put_text(out, plan->folder);
-	wire_put_text(out, plan->rank[rank].argv.item[0]);
+	wire_put_text(out, plan->rank[rank].argv.item[plan->wrapped]);
 	wire_put_text(out, plan->script);
 	wire_put_text(out, path ? path : "");
 	wire_put_text(out, plan->activate ? plan->activate : "");

@@ -16,8 +16,17 @@ check_PROGRAMS += %D%/mpi-sum
 %C%_mpi_sum_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
 %C%_mpi_sum_LDADD = $(MPICH_LIBS)
 endif
+# The same program, by the other MPI.
+if HAVE_OPENMPI
+if HAVE_PMIX
+check_DATA = %D%/openmpi-sum
+CLEANFILES += %D%/openmpi-sum
+%D%/openmpi-sum: %D%/mpi-sum.c
+	$(AM_V_CC)$(MKDIR_P) %D% && $(OMPI_CC) -o $@ $(srcdir)/%D%/mpi-sum.c
+endif
+endif
 %C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/slurm.t %D%/ssh-link.t
-%C%_hosts_tests += %D%/check.t %D%/env.t %D%/ssh-config.t
+%C%_hosts_tests += %D%/check.t %D%/env.t %D%/pmix.t %D%/ssh-config.t
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)

@@ -40,6 +40,24 @@ tick(struct pmi *pmi, size_t rank)
 	}
 }
 
+/* What accel-pmix waits with. */
+static void
+waited(struct pmi *pmi)
+{
+	say(pmi, 0, "cmd=get_wait kvsname=accel-1 key=soon\n");
+	is(buf_text(&heard[0]), "", "a get that waits has no answer yet");
+	say(pmi, 1, "cmd=put kvsname=accel-1 key=sooner value=no\n");
+	is(buf_text(&heard[0]), "", "another key is none");
+	say(pmi, 1, "cmd=put kvsname=accel-1 key=soon value=yes\n");
+	is(buf_text(&heard[0]),
+	    "cmd=get_result rc=0 msg=success value=yes\n", "the key is one");
+	say(pmi, 1, "cmd=get_wait kvsname=accel-1 key=soon\n");
+	is(buf_text(&heard[1]),
+	    "cmd=get_result rc=0 msg=success value=yes\n",
+	    "what is there already is given at once");
+	say(pmi, 1, "cmd=get_wait kvsname=accel-1 key=never\n");
+}
+
 /* The mend of MPICH's MPI_Finalize; one barrier has been passed before. */
 static void
 mended(struct pmi *pmi)
@@ -87,6 +105,7 @@ main(void)
 	say(pmi, 1, "cmd=barrier_in\n");
 	ok(strstr(buf_text(&heard[0]), "cmd=barrier_out") &&
 	    strstr(buf_text(&heard[1]), "cmd=barrier_out"), "both leave it");
+	waited(pmi);
 	mended(pmi);
 	ok(say(pmi, 0, "cmd=finalize\n") == -1, "finalize ends nothing");
 	ok(say(pmi, 1, "cmd=abort exitcode=7\n") == 7, "abort gives the exit code");
