@@ -111,7 +111,7 @@ report_rank(const struct run *run)
 	fprintf(stderr, "), %.1f s after the start, at ",
 	    (double)f->after_ms / 1000);
 	print_time(f->wall_ms);
-	fprintf(stderr, ": ");
+	fprintf(stderr, run->options->quiet ? ": " : "\n  ");
 	print_theirs(0, f->reason, "\n");
 	if (run->options->quiet)
 		return;

@@ -182,7 +182,8 @@ timeout 60 "$accel" launch --cpu --num_processes 8 --output rank0 eight.py \
 is "eight ranks fail" $? 1
 has "the first is named" "$(cat said)" "accel: rank 5 failed on localhost"
 has "with the last line of its traceback" "$(cat said)" \
-	": exit code 1: ValueError: loss is nan "
+	"
+  exit code 1: ValueError: loss is nan "
 has "and the time of day" "$(cat said)" "s after the start, at $(date +%H):"
 has "the others are one line" "$(cat said)" "  then 7 ranks alike (0-4,6,7), "
 has "with their own words" "$(cat said)" \
@@ -245,7 +246,8 @@ for _ in $(seq 50); do
 	timeout 0.1 tail -f /dev/null
 done
 launch 2 sh -c '[ $RANK = 0 ] || kill -9 $$; sleep 30'
-has "a killed one ran out of nothing" "$said" ": ended by SIGKILL (Killed)
+has "a killed one ran out of nothing" "$said" "
+  ended by SIGKILL (Killed)
 "
 cat >library.c <<'E'
 int f(void); int main(void) { return f(); }
