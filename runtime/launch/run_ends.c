@@ -77,10 +77,10 @@ run_blame(struct run *run)
 	size_t		 world = run->plan->world, best = world;
 	int64_t		 latest;
 
-	if (!f->happened || f->rank >= world || !run->end[f->rank].ended ||
+	if (!f->happened || f->rank >= world ||
 	    !tail_of_peer(&run->output.rank[f->rank].tail))
 		return;
-	latest = run->end[f->rank].after_ms + CAUSE_MS;
+	latest = f->after_ms + CAUSE_MS;
 	for (size_t i = 0; i < world; i++) {
 		const struct rank_end *end = &run->end[i];
 

@@ -14,6 +14,8 @@ static const char *const of_peers[] = {
 	"Connection reset by peer", "Connection closed by peer",
 	"remote process exited or there was a network error",
 	"ncclRemoteError", "Socket closed by peer",
+	"UCX netmod(",		/* MPICH, whatever UCX says behind it */
+	"Connection reset by remote peer",
 };
 
 static void
