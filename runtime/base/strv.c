@@ -71,6 +71,23 @@ strv_setenv(struct strv *v, const char *name, const char *value)
 	return 0;
 }
 
+int
+strv_setenvs(struct strv *v, const struct strv *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const char	*item = from->item[i];
+		size_t		 n = strcspn(item, "=");
+		char		*name = strndup(item, n);
+		int		 ret = name ? strv_setenv(v, name,
+				    item + n + (item[n] == '=')) : -1;
+
+		free(name);
+		if (ret < 0)
+			return -1;
+	}
+	return 0;
+}
+
 const char *
 strv_getenv(const struct strv *v, const char *name)
 {

@@ -23,6 +23,9 @@ int strv_addf(struct strv *v, const char *fmt, ...)
 /* Replaces NAME=... where the name is there already, else adds it. */
 int strv_setenv(struct strv *v, const char *name, const char *value);
 
+/* Each of them, NAME=VALUE. */
+int strv_setenvs(struct strv *v, const struct strv *from);
+
 /* The value behind "NAME=", borrowed, or NULL. */
 const char *strv_getenv(const struct strv *v, const char *name);
 

@@ -10,6 +10,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/strv.h"
+#include "runtime/launch/plan.h"
 #include "runtime/launch/supervise.h"
 
 #include "runtime/base/banned.h"
@@ -105,6 +106,13 @@ check_print_text(void *unused, const struct checked *all)
 
 	(void)unused;
 	print_facts(all);
+	if (all->place) {
+		struct buf table = BUF_INIT;
+
+		plan_print_table(all->plan, all->place, &table);
+		printf("\n%s", buf_text(&table));
+		buf_clear(&table);
+	}
 	if (*all->address)
 		printf("\nrank 0 is met at %s\n", all->address);
 	for (size_t h = 0; h < all->count; h++) {
@@ -137,6 +145,48 @@ text_json(const char *text)
 	return string ? string : json_null();
 }
 
+/* Facts of which a host has several. */
+static bool
+is_repeated(const char *name)
+{
+	static const char *const names[] = { "interface", "node", "package",
+		"core", "gpu", "hca", "nic" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static json_t *
+places_json(const struct checked *all, size_t host)
+{
+	json_t *places = json_array();
+
+	for (size_t i = 0; all->place && i < all->plan->world; i++) {
+		const struct plan_rank	*r = &all->plan->rank[i];
+		const struct seat	*p = &all->place[i];
+		json_t			*one;
+
+		if (r->host != host)
+			continue;
+		one = json_object();
+		json_object_set_new(one, "rank", json_integer((json_int_t)i));
+		json_object_set_new(one, "gpu", r->gpu < 0 || !p->pci ?
+		    json_null() : json_integer(r->gpu));
+		json_object_set_new(one, "pci", p->pci ? text_json(p->pci) :
+		    json_null());
+		json_object_set_new(one, "cpus", p->list ? text_json(p->list) :
+		    json_null());
+		json_object_set_new(one, "numa", p->nodes ?
+		    text_json(p->nodes) : json_null());
+		json_object_set_new(one, "near", p->nic ? text_json(p->nic) :
+		    json_null());
+		json_array_append_new(places, one);
+	}
+	return places;
+}
+
 static json_t *
 facts_json(const struct strv *facts)
 {
@@ -148,7 +198,7 @@ facts_json(const struct strv *facts)
 		json_t		*had = name ? json_object_get(all, name) : NULL;
 		json_t		*value = text_json(item + strcspn(item, "=") + 1);
 
-		if (name && !strcmp(name, "interface")) {
+		if (name && is_repeated(name)) {
 			if (!had)
 				json_object_set_new(all, name,
 				    had = json_array());
@@ -193,6 +243,9 @@ check_print_json(void *unused, const struct checked *all)
 			json_array_append_new(troubles, one);
 		}
 		json_object_set_new(host, "problems", troubles);
+		if (all->place)
+			json_object_set_new(host, "places",
+			    places_json(all, h));
 		json_array_append_new(hosts, host);
 	}
 	json_object_set_new(root, "hosts", hosts);

@@ -42,6 +42,8 @@ struct flags {
 	struct strv	 hosts, hostfile, env, env_file;
 	const char	*connect_timeout, *transport, *activate;
 	bool		 print, keep_unknown, no_preflight, json;
+	const char	*map_by, *bind_to;
+	bool		 gpu_per_rank;
 	struct view_flags view;
 };
 
@@ -67,7 +69,13 @@ struct flags {
 	VALUE(struct flags, connect_timeout, "connect_timeout", 0, "SECONDS", \
 	    TAKES_TEXT, "how long a dead host may stay silent (10)"), \
 	SWITCH(struct flags, no_preflight, "no_preflight", 0, \
-	    "look only at what a start needs")
+	    "look only at what a start needs"), \
+	CHOICE_OF(struct flags, map_by, "map_by", "WHAT", MAP_BY_WORDS, \
+	    "how ranks are placed: slot, node, numa, gpu"), \
+	CHOICE_OF(struct flags, bind_to, "bind_to", "WHAT", BIND_TO_WORDS, \
+	    "to what each is bound: none, core, numa, socket"), \
+	SWITCH(struct flags, gpu_per_rank, "gpu_per_rank", 0, \
+	    "each rank sees its own GPU alone")
 
 static const struct option options[] = {
 	COMMON_OPTIONS,
@@ -102,6 +110,7 @@ struct order {
 	bool		 srun;		/* is the transport */
 	bool		 print, no_preflight;
 	bool		 check, json;	/* accel check */
+	struct map_wish	 map;
 	char		**script;	/* the rest of argv */
 };
 
@@ -142,6 +151,9 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 		    f->connect_timeout);
 		return err_hint(err, "from 1 to 3600; 10 where nobody says");
 	}
+	if (map_wish_read(&o->map, f->map_by, f->bind_to, err) < 0)
+		return -1;
+	o->map.gpu_per_rank = f->gpu_per_rank;
 	o->config->keep_unknown = f->keep_unknown;
 	o->grace_s = 5;
 	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {
@@ -352,6 +364,7 @@ start(struct order *o, struct err *err)
 	struct plan_order		 order = {
 		.config = o->config, .hosts = &o->hosts, .argv = o->script,
 		.python = python && *python ? python : "python3",
+		.map = o->map,
 	};
 	struct view_order		 show = {
 		.flags = o->view, .log_dir = o->config->launch.log_dir,
@@ -387,24 +400,19 @@ start(struct order *o, struct err *err)
 	order.env = &o->env;
 	order.slurm = o->srun;
 	order.activate = o->activate;
-	if (o->print || o->check) {	/* nothing runs, nothing is kept */
+	if (o->print) {
+		code = launch_print(&order, err);
+		goto out;
+	}
+	if (o->check) {			/* nothing runs, nothing is kept */
 		struct plan	plan = PLAN_INIT;
-		struct buf	text = BUF_INIT;
 		char		job[LAUNCH_JOB];
 
-		if (o->check && launch_job(job, err) < 0)
+		order.job = job;
+		if (launch_job(job, err) < 0 ||
+		    plan_make(&plan, &order, err) < 0)
 			goto out;
-		order.job = o->check ? job : "token-of-each-run";
-		if (plan_make(&plan, &order, err) < 0)
-			goto out;
-		if (o->check) {
-			code = supervise(&plan, &how);
-		} else {
-			plan_print(&plan, &text);
-			fputs(buf_text(&text), stdout);
-			buf_clear(&text);
-			code = 0;
-		}
+		code = supervise(&plan, &how);
 		plan_clear(&plan);
 		goto out;
 	}

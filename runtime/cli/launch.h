@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch: parts of "accel launch" that "accel run" has as well. */
+/* launch: parts of "accel launch", some of which "accel run" has as well. */
 #ifndef RUNTIME_CLI_LAUNCH_H
 #define RUNTIME_CLI_LAUNCH_H
 
 struct err;
+struct plan_order;
 
 enum { LAUNCH_JOB = 17 };
 
@@ -11,4 +12,7 @@ enum { LAUNCH_JOB = 17 };
 char *launch_agent(void);
 /* A token unlike any other. */
 int  launch_job(char job[LAUNCH_JOB], struct err *err);
+/* --print: the plan, and of this machine the cores that its ranks would have;
+ * on stdout.  Fills in the order's job. */
+int  launch_print(struct plan_order *order, struct err *err);
 #endif

@@ -21,7 +21,7 @@ accel_SOURCES = \
 	%D%/env_print.c \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_print.c \
-	%D%/launch.c %D%/launch.h \
+	%D%/launch.c %D%/launch.h %D%/launch_print.c \
 	%D%/run.c \
 	%D%/runs.c \
 	%D%/schema.c \

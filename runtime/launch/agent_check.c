@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/strv.h"
+#include "runtime/launch/topology.h"
+
 #include "runtime/base/banned.h"
 
 void
@@ -66,6 +69,18 @@ find(const char *program, const char *path, char *full, size_t room)
 }
 
 static void
+look_at_topology(struct answer *to)
+{
+	struct strv	 facts = STRV_INIT;
+	const char	*root = getenv("ACCEL_DEVICES");
+
+	topology_facts(root ? root : "", &facts);
+	for (size_t i = 0; i < facts.count; i++)
+		answer_fact(to, "%s", facts.item[i]);
+	strv_clear(&facts);
+}
+
+static void
 look(struct agent *a, struct answer *to, uint32_t what, const char *folder,
     const char *program, const char *script, const char *path,
     const char *activate)
@@ -106,6 +121,8 @@ look(struct agent *a, struct answer *to, uint32_t what, const char *folder,
 		answer_problem(to, true, "the script must be there on every "
 		    "host", "%.200s: %s", script, strerror(errno));
 	agent_interfaces(to);
+	if (what & WIRE_CHECK_TOPOLOGY)
+		look_at_topology(to);
 	if (what & WIRE_CHECK_FACTS)
 		agent_facts(to, there ? folder : "/");
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,12 @@
 
 extern char **environ;
 
+enum { CPU_SETS = 64 };		/* as many CPUs as map.c knows */
+
 struct order {			/* one rank, as it came */
 	uint32_t	 rank;
+	cpu_set_t	 cpus[CPU_SETS];	/* to bind it to */
+	bool		 bind;
 	char		*folder;
 	struct strv	 argv, env;
 };
@@ -54,7 +59,17 @@ order_clear(struct order *order)
 static int
 order_read(struct wire_frame *frame, struct order *order)
 {
+	uint32_t n;
+
 	*order = (struct order){ .rank = wire_get(frame) };
+	n = wire_get(frame);
+	order->bind = n > 0;
+	while (n-- > 0 && !frame->bad) {
+		uint32_t cpu = wire_get(frame);
+
+		if (cpu < CPU_SETS * CPU_SETSIZE)
+			CPU_SET_S(cpu, sizeof order->cpus, order->cpus);
+	}
 	order->folder = wire_get_text(frame);
 	if (!order->folder || read_texts(frame, &order->argv) < 0 ||
 	    read_texts(frame, &order->env) < 0 || order->argv.count == 0) {
@@ -87,7 +102,11 @@ become(const struct order *order, int in, int out, int err, int pmi,
 		fcntl(pmi, F_SETFD, 0);
 	for (size_t i = 0; i < order->env.count; i++)
 		putenv(order->env.item[i]);
-	if (chdir(order->folder) < 0)
+	if (order->bind &&
+	    sched_setaffinity(0, sizeof order->cpus, order->cpus) < 0)
+		snprintf(reason, sizeof reason, "this host does not let it have "
+		    "the CPUs to bind to: %s", strerror(errno));
+	else if (chdir(order->folder) < 0)
 		snprintf(reason, sizeof reason, "%s: %s", order->folder,
 		    strerror(errno));
 	else {

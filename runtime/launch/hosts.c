@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/launch/hosts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 #include "runtime/base/banned.h"
 
-enum { SLOTS_MAX = 65536 };
+enum { SLOTS_MAX = 65536, GPU_MAX = 1023 };
 
 static bool
 is_name(const char *name, size_t n)
@@ -28,35 +29,59 @@ is_name(const char *name, size_t n)
 	return true;
 }
 
-/* Copies n bytes of the name. */
+/* Copies n bytes of the name.  Takes the GPUs of *more, also on failure. */
 static int
-add(struct hosts *hosts, const char *name, size_t n, long slots,
+add(struct hosts *hosts, const char *name, size_t n, struct host *more,
     struct err *err)
 {
+	int		 ret = -1;
 	struct host *grown;
 
 	if (!is_name(name, n)) {
 		err_set(err, "\"%.*s\" is not a host's name", (int)n, name);
-		return err_hint(err, "write hosts as node1:8,node2:4, or in a "
-		    "file a line each: node1 slots=8");
+		err_hint(err, "write hosts as node1:8,node2:4, or in a file a "
+		    "line each: node1 slots=8");
+		goto out;
 	}
 	for (size_t i = 0; i < hosts->count; i++)
 		if (strlen(hosts->host[i].name) == n &&
 		    !strncmp(hosts->host[i].name, name, n)) {
 			err_set(err, "host %.*s is there twice", (int)n, name);
-			return err_hint(err, "give it once, with all its slots, "
-			    "such as %.*s:8", (int)n, name);
+			err_hint(err, "give it once, with all its slots, such "
+			    "as %.*s:8", (int)n, name);
+			goto out;
 		}
 	grown = realloc(hosts->host, (hosts->count + 1) * sizeof *grown);
-	if (!grown)
-		return err_nomem(err);
+	if (!grown) {
+		err_nomem(err);
+		goto out;
+	}
 	hosts->host = grown;
 	grown += hosts->count;
-	*grown = (struct host){ strndup(name, n), slots };
-	if (!grown->name)
-		return err_nomem(err);
+	*grown = *more;
+	grown->name = strndup(name, n);
+	if (!grown->name) {
+		err_nomem(err);
+		goto out;
+	}
+	if (!grown->slots)	/* a rank for each GPU */
+		grown->slots = (long)grown->gpus;
 	hosts->count++;
-	return 0;
+	more->gpu = NULL;
+	ret = 0;
+out:
+	free(more->gpu);
+	more->gpu = NULL;
+	return ret;
+}
+
+void
+hosts_drop(struct hosts *hosts)
+{
+	struct host *last = &hosts->host[--hosts->count];
+
+	free(last->name);
+	free(last->gpu);
 }
 
 /* Frees what was added behind the first "count". */
@@ -64,8 +89,58 @@ static int
 undo(struct hosts *hosts, size_t count)
 {
 	while (hosts->count > count)
-		free(hosts->host[--hosts->count].name);
+		hosts_drop(hosts);
 	return -1;
+}
+
+static int
+add_gpu(struct host *host, long number)
+{
+	long *grown;
+
+	for (size_t i = 0; i < host->gpus; i++)
+		if (host->gpu[i] == number)
+			return -1;
+	grown = realloc(host->gpu, (host->gpus + 1) * sizeof *grown);
+	if (!grown)
+		return -1;
+	host->gpu = grown;
+	grown[host->gpus++] = number;
+	return 0;
+}
+
+/* "0-3,6", in the order in which local ranks take them. */
+static int
+read_gpus(struct host *host, const char *text, char separator, struct err *err)
+{
+	const char	 end[] = { separator, '\0' };
+	const char	*at = text;
+
+	for (;;) {
+		char	 item[24], *dash;
+		size_t	 n = strcspn(at, end);
+		long	 first, last;
+
+		snprintf(item, sizeof item, "%.*s", (int)n, at);
+		dash = strchr(item, '-');
+		if (dash)
+			*dash = '\0';
+		if (n >= sizeof item || num_parse(item, 0, GPU_MAX, &first) < 0)
+			break;
+		last = first;
+		if (dash && num_parse(dash + 1, first, GPU_MAX, &last) < 0)
+			break;
+		while (first <= last && add_gpu(host, first) == 0)
+			first++;
+		if (first <= last)
+			break;
+		if (!at[n])
+			return 0;
+		at += n + 1;
+	}
+	err_set(err, "\"%s\" is not a list of GPUs", text);
+	return err_hint(err, "write the number of each once, such as 0%c2 or "
+	    "0-3, in the order of nvidia-smi", separator);
 }
 
 static int
@@ -83,12 +158,17 @@ hosts_add(struct hosts *hosts, const char *list, struct err *err)
 
 	while (*list) {
 		size_t		 n = strcspn(list, ",");
-		char		*item = strndup(list, n), *colon, *name;
-		long		 slots = 0;
-		int		 ret;
+		char		*item = strndup(list, n), *colon, *name, *slash;
+		struct host	 more = { .slots = 0 };
+		int		 ret = 0;
 
 		if (!item)
 			return err_nomem(err), undo(hosts, before);
+		slash = strstr(item, "/gpus=");
+		if (slash) {
+			*slash = '\0';
+			ret = read_gpus(&more, slash + 6, '+', err);
+		}
 		name = item;
 		colon = strrchr(item, ':');
 		if (*item == '[' && strchr(item, ']')) {	/* [::1]:4 */
@@ -101,13 +181,14 @@ hosts_add(struct hosts *hosts, const char *list, struct err *err)
 			} else
 				colon = NULL;
 		}
-		if (colon && num_parse(colon + 1, 1, SLOTS_MAX, &slots) < 0)
+		if (!ret && colon &&
+		    num_parse(colon + 1, 1, SLOTS_MAX, &more.slots) < 0)
 			ret = bad_slots(colon + 1, err);
-		else {
-			if (colon)
-				*colon = '\0';
-			ret = add(hosts, name, strlen(name), slots, err);
-		}
+		if (!ret && colon)
+			*colon = '\0';
+		if (!ret)
+			ret = add(hosts, name, strlen(name), &more, err);
+		free(more.gpu);
 		free(item);
 		if (ret < 0)
 			return undo(hosts, before);
@@ -119,31 +200,51 @@ hosts_add(struct hosts *hosts, const char *list, struct err *err)
 int
 hosts_copy(struct hosts *hosts, const struct host *host, struct err *err)
 {
-	return add(hosts, host->name, strlen(host->name), host->slots, err);
+	struct host more = *host;
+
+	if (host->gpu) {
+		more.gpu = malloc(host->gpus * sizeof *more.gpu);
+		if (!more.gpu)
+			return err_nomem(err);
+		memcpy(more.gpu, host->gpu, host->gpus * sizeof *more.gpu);
+	}
+	return add(hosts, host->name, strlen(host->name), &more, err);
 }
 
 static int
 add_line(struct hosts *hosts, char *line, struct err *err)
 {
-	size_t	 n;
-	long	 slots = 0;
-	char	*rest;
+	struct host	 more = { .slots = 0 };
+	size_t		 n;
+	char		*word, *end;
+	int		 ret = 0;
 
 	line[strcspn(line, "#\r")] = '\0';
 	line += strspn(line, " \t");
 	n = strcspn(line, " \t");
 	if (n == 0)
 		return 0;
-	rest = line + n + strspn(line + n, " \t");
-	rest[strcspn(rest, " \t")] = '\0';
-	if (*rest && strncmp(rest, "slots=", 6)) {
-		err_set(err, "\"%s\" was not expected behind the host's name", rest);
-		return err_hint(err,
-		    "write one machine a line, such as: node1 slots=8");
+	for (word = line + n; !ret && *(word += strspn(word, " \t")); word = end) {
+		end = word + strcspn(word, " \t");
+		if (*end)
+			*end++ = '\0';
+		if (!strncmp(word, "slots=", 6)) {
+			if (num_parse(word + 6, 1, SLOTS_MAX, &more.slots) < 0)
+				ret = bad_slots(word + 6, err);
+		} else if (!strncmp(word, "gpus=", 5) && !more.gpu) {
+			ret = read_gpus(&more, word + 5, ',', err);
+		} else if (strncmp(word, "max_slots=", 10) &&
+		    strncmp(word, "max-slots=", 10)) {	/* Open MPI's */
+			ret = err_set(err, "\"%s\" was not expected behind "
+			    "the host's name", word);
+			err_hint(err, "write one machine a line, such as: "
+			    "node1 slots=8");
+		}
 	}
-	if (*rest && num_parse(rest + 6, 1, SLOTS_MAX, &slots) < 0)
-		return bad_slots(rest + 6, err);
-	return add(hosts, line, n, slots, err);
+	if (!ret)
+		ret = add(hosts, line, n, &more, err);
+	free(more.gpu);
+	return ret;
 }
 
 int

@@ -2,9 +2,9 @@
 /*
  * hosts: the machines of one run, in rank order.
  *
- * A list is "[user@]host[:slots],...", with an IPv6 address in brackets.  A host
- * file has one machine a line, "name slots=N"; "#" begins a comment.  Nothing
- * here opens a connection.
+ * A list is "[user@]host[:slots][/gpus=0+2],...", with an IPv6 address in
+ * brackets.  A host file has one machine a line, "name slots=N gpus=0,2"; "#"
+ * begins a comment.  Nothing here opens a connection.
  */
 #ifndef RUNTIME_LAUNCH_HOSTS_H
 #define RUNTIME_LAUNCH_HOSTS_H
@@ -19,6 +19,8 @@ struct site;
 struct host {
 	char	*name;		/* as ssh takes it: "user@node1" */
 	long	 slots;		/* ranks that it may have; 0 where nobody said */
+	long	*gpu;		/* which its ranks use, by number; NULL: all */
+	size_t	 gpus;
 };
 
 struct hosts {
@@ -34,6 +36,9 @@ int hosts_read(struct hosts *hosts, const char *path, struct err *err);
 
 /* Adds one that is like "host". */
 int hosts_copy(struct hosts *hosts, const struct host *host, struct err *err);
+
+/* Removes the last host. */
+void hosts_drop(struct hosts *hosts);
 
 /* Puts there the hosts of the configuration's own host file, DeepSpeed's or
  * mpirun's, where it speaks of several machines; else *hosts stays as it is. */

@@ -57,9 +57,8 @@ filter(struct hosts *hosts, const struct config *c, struct err *err)
 			hosts->host[i] = keep;
 		}
 	}
-	for (size_t i = left; i < hosts->count; i++)
-		free(hosts->host[i].name);
-	hosts->count = left;
+	while (hosts->count > left)
+		hosts_drop(hosts);
 	if (left)
 		return 0;
 	err_set(err, "%s leaves no host", key);
@@ -94,7 +93,7 @@ hosts_of_config(struct hosts *hosts, const struct config *c, struct err *err)
 		for (size_t i = 0; i < found.count; i++)
 			found.host[i].slots = each;
 	while (found.count > (size_t)c->main.num_machines)
-		free(found.host[--found.count].name);
+		hosts_drop(&found);
 	hosts_clear(hosts);
 	*hosts = found;
 	return 0;

@@ -4,21 +4,24 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/elastic.c %D%/elastic.h \
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/hosts_config.c \
+	%D%/map.c       %D%/map.h \
 	%D%/mpi.c       %D%/mpi.h \
 	%D%/output.c    %D%/output.h \
 	%D%/passed.c    %D%/passed.h \
 	%D%/plan.c      %D%/plan.h \
+	%D%/plan_map.c  %D%/plan_map.h \
 	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
-	%D%/run_check.c %D%/run_compare.c \
+	%D%/run_check.c %D%/run_compare.c %D%/run_place.c \
 	%D%/slurm.c     %D%/slurm.h \
 	%D%/spawned.c   %D%/spawned.h %D%/srun.c \
 	%D%/supervise.c %D%/supervise.h \
+	%D%/topology.c  %D%/topology.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h \
 	%D%/xla.c       %D%/xla.h
 %C%_liblaunch_la_LIBADD = runtime/device/libpmi.la \
 	runtime/config/libconfig.la \
-	runtime/base/libbase.la -ldl
+	runtime/base/libbase.la $(HWLOC_LIBS) -ldl
 
 # Static, so that it runs on any host that it is copied to.  Sanitizers cannot
 # be linked so, and the agent is small: it is built without them.
@@ -29,7 +32,7 @@ accel_agent_SOURCES = \
 	%D%/agent_check.c %D%/agent_facts.c \
 	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \
-	%D%/wire.c %D%/wire.h \
+	%D%/topology.c %D%/topology.h %D%/wire.c %D%/wire.h \
 	runtime/base/buf.c runtime/base/clock.c runtime/base/strv.c
 accel_agent_CFLAGS = -std=gnu11 -Wall -Wextra -Wpedantic -Wshadow $(WERROR)
 accel_agent_LDFLAGS = -all-static

@@ -14,6 +14,6 @@
 	%D%/plan_command.c \
 	%D%/record.c    %D%/record.h \
 	%D%/records.c   %D%/records.h
-%C%_liblaunch_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_liblaunch_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 %C%_liblaunch_la_LIBADD += $(JANSSON_LIBS)
 accel_agent_SOURCES += %D%/agent_input.c %D%/agent_oom.c

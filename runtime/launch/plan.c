@@ -9,6 +9,7 @@
 #include "runtime/base/err.h"
 #include "runtime/config/environ.h"
 #include "runtime/config/schema.h"
+#include "runtime/launch/plan_map.h"
 #include "runtime/launch/xla.h"
 
 #include "runtime/base/banned.h"
@@ -54,13 +55,7 @@ share(struct plan *plan, const struct plan_order *order, struct err *err)
 		}
 	}
 	plan->world = (size_t)asked;
-	for (size_t i = 0; i < hosts->count; i++) {
-		if (hosts->host[i].slots > asked)
-			hosts->host[i].slots = asked;
-		asked -= hosts->host[i].slots;
-	}
-	while (hosts->host[hosts->count - 1].slots == 0)
-		free(hosts->host[--hosts->count].name);
+	plan_deal(hosts, asked, plan->map.by);
 	return 0;
 }
 
@@ -169,10 +164,10 @@ int
 plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 {
 	const struct config	*c = order->config;
-	struct plan		 new = PLAN_INIT;
+	struct plan		 new = { .hosts = HOSTS_INIT, .map = order->map };
 	struct env_facts	 facts = { 0 };
 	struct strv		 common = STRV_INIT;
-	size_t			 rank = 0;
+	const char		*mask;
 
 	if (order->facts)
 		facts = *order->facts;
@@ -209,51 +204,39 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 	if (!new.folder || !new.script || !new.job || !new.role ||
 	    !new.rank)
 		goto nomem;
+	new.threads = c->launch.num_cpu_threads_per_process > 0 ||
+	    strv_getenv(order->env, "OMP_NUM_THREADS") ||
+	    getenv("OMP_NUM_THREADS");
+	mask = env_mask(env_device(c, facts.device));
 	facts.local = new.hosts.host[0].slots;
 	if (config_env(c, &facts, &common, err) < 0)
 		goto fail;
-	for (size_t h = 0; h < new.hosts.count; h++)
-		for (long l = 0; l < new.hosts.host[h].slots; l++, rank++) {
-			struct plan_rank *r = &new.rank[rank];
+	plan_seat(&new);
+	for (size_t i = 0; i < new.world; i++) {
+		struct plan_rank *r = &new.rank[i];
 
-			r->host = h;
-			r->local_rank = l;
-			r->local_world = new.hosts.host[h].slots;
-			for (size_t i = 0; i < common.count; i++)
-				if (strncmp(common.item[i], "MASTER_", 7) &&
-				    strv_add(&r->env, common.item[i]) < 0)
-					goto nomem;
-			/* One process is no world: Accelerate would look for
-			 * its peers. */
-			if (new.world > 1 && (xla_wanted(c) ? strv_setenv(
-			    &r->env, "ACCELERATE_IN_TPU_POD", "1") :
-			    rank_env(&new, order, r,
-			    (long)rank)) < 0)
+		for (size_t k = 0; k < common.count; k++)
+			if (strncmp(common.item[k], "MASTER_", 7) &&
+			    strv_add(&r->env, common.item[k]) < 0)
 				goto nomem;
-			if (new.wrapped &&
-			    (strv_add(&r->argv, order->pmix) < 0 ||
-			    rank_pmix_env(&new, r) < 0))
-				goto nomem;
-			if (order->slurm &&
-			    rank_slurm_env(&new, r, (long)rank) < 0)
-				goto nomem;
-			if (strv_setenv(&r->env, "ACCEL_JOB", new.job) < 0)
-				goto nomem;
-			for (size_t i = 0; i < order->env->count; i++) {
-				const char	*item = order->env->item[i];
-				const char	*equals = strchr(item, '=');
-				char		*name = strndup(item,
-				    (size_t)(equals - item));
-				int		 ret = name ? strv_setenv(
-				    &r->env, name, equals + 1) : -1;
-
-				free(name);
-				if (ret < 0)
-					goto nomem;
-			}
-			if (rank_argv(r, order, err) < 0)
-				goto fail;
-		}
+		/* One process is no world: Accelerate would look for its
+		 * peers. */
+		if (new.world > 1 && (xla_wanted(c) ? strv_setenv(&r->env,
+		    "ACCELERATE_IN_TPU_POD", "1") :
+		    rank_env(&new, order, r, (long)i)) < 0)
+			goto nomem;
+		if (new.wrapped && (strv_add(&r->argv, order->pmix) < 0 ||
+		    rank_pmix_env(&new, r) < 0))
+			goto nomem;
+		if (order->slurm && rank_slurm_env(&new, r, (long)i) < 0)
+			goto nomem;
+		if (strv_setenv(&r->env, "ACCEL_JOB", new.job) < 0 ||
+		    strv_setenvs(&r->env, order->env) < 0)
+			goto nomem;
+		if (plan_gpus(&new, r, mask, err) < 0 ||
+		    rank_argv(r, order, err) < 0)
+			goto fail;
+	}
 	strv_clear(&common);
 	*plan = new;
 	return 0;
@@ -266,12 +249,9 @@ fail:
 }
 
 void
-plan_print(const struct plan *plan, struct buf *out)
+plan_print(const struct plan *plan, const struct seat *place, struct buf *out)
 {
-	buf_addf(out, "rank  local  host\n");
-	for (size_t i = 0; i < plan->world; i++)
-		buf_addf(out, "%4zu  %5ld  %s\n", i, plan->rank[i].local_rank,
-		    plan->hosts.host[plan->rank[i].host].name);
+	plan_print_table(plan, place, out);
 	buf_addf(out, "\nfolder ");
 	buf_add_word(out, plan->folder);
 	buf_addf(out, "\nMASTER_ADDR=%s and MASTER_PORT=%.0ld%s are given to every "

@@ -14,6 +14,7 @@
 
 #include "runtime/base/strv.h"
 #include "runtime/launch/hosts.h"
+#include "runtime/launch/map.h"
 
 struct buf;
 struct config;
@@ -23,6 +24,7 @@ struct err;
 struct plan_rank {
 	size_t		host;		/* index into hosts */
 	long		local_rank, local_world;
+	long		gpu;		/* its number on the host, or -1 */
 	struct strv	argv, env;	/* env: over the host's own */
 };
 
@@ -42,6 +44,8 @@ struct plan {
 	bool			 devices;	/* each rank takes a GPU of its own */
 	char			*role;		/* of the ranks */
 	bool			 apart;		/* they do not meet: no address */
+	struct map_wish		 map;
+	bool			 threads;	/* the user said how many */
 };
 
 struct plan_order {
@@ -51,6 +55,7 @@ struct plan_order {
 	const char		*python;	/* interpreter */
 	char *const		*argv;		/* script and its arguments */
 	const struct strv	*env;		/* for every rank, the last word */
+	struct map_wish		 map;
 	const char		*folder;
 	const char		*job;
 	long			 restarts;	/* of this job before */
@@ -71,7 +76,20 @@ int  plan_make(struct plan *plan, const struct plan_order *order,
 int  plan_command(struct plan *plan, const struct hosts *hosts,
     char *const *argv, const struct strv *env, const char *folder,
     const char *job, struct err *err);
-/* The table, each rank's environment and command, for people. */
-void plan_print(const struct plan *plan, struct buf *out);
+/* The table, each rank's environment and command, for people.  "place" has one
+ * for each rank, or is NULL. */
+void plan_print(const struct plan *plan, const struct seat *place,
+    struct buf *out);
+/* The table alone: host, GPU, cores and card of each rank. */
+void plan_print_table(const struct plan *plan, const struct seat *place,
+    struct buf *out);
+/* The places of the ranks of one host, from facts of it (topology.h), into
+ * place[rank] of each.  As map_host(). */
+int  plan_places(const struct plan *plan, size_t host, const struct strv *facts,
+    struct seat *place, struct buf *warning, struct err *err);
+/* What follows from a place for the rank's environment: adds NAME=VALUE, over
+ * what the plan has. */
+int  plan_place_env(const struct plan *plan, const struct seat *place,
+    struct strv *env);
 void plan_clear(struct plan *plan);
 #endif

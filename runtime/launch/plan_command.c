@@ -25,18 +25,7 @@ environment(struct plan *plan, size_t i, const struct strv *env)
 	    strv_setenv(&r->env, "ACCEL_HOST_RANK", number) < 0 ||
 	    strv_setenv(&r->env, "ACCEL_HOST_COUNT", count) < 0)
 		return -1;
-	for (size_t k = 0; k < env->count; k++) {
-		const char	*item = env->item[k];
-		size_t		 n = strcspn(item, "=");
-		char		*name = strndup(item, n);
-		int		 ret = name ? strv_setenv(&r->env, name,
-				    item + n + 1) : -1;
-
-		free(name);
-		if (ret < 0)
-			return -1;
-	}
-	return 0;
+	return strv_setenvs(&r->env, env);
 }
 
 int
@@ -47,12 +36,9 @@ plan_command(struct plan *plan, const struct hosts *hosts, char *const *argv,
 	struct plan new = PLAN_INIT;
 
 	for (size_t i = 0; i < hosts->count; i++) {
-		char item[300];
-
-		snprintf(item, sizeof item, strchr(hosts->host[i].name, ':') ?
-		    "[%s]:1" : "%s:1", hosts->host[i].name);
-		if (hosts_add(&new.hosts, item, err) < 0)
+		if (hosts_copy(&new.hosts, &hosts->host[i], err) < 0)
 			goto fail;
+		new.hosts.host[i].slots = 1;
 	}
 	if (!new.hosts.count && hosts_add(&new.hosts, "localhost:1", err) < 0)
 		goto fail;

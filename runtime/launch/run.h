@@ -76,6 +76,7 @@ struct run {
 	struct pmi			*pmi;
 	pid_t				*pid;	/* of each rank */
 	struct rank_end			*end;	/* the same */
+	struct seat			*place;	/* the same; NULL: no wish */
 	enum step			 step;
 	bool				 looked, problems, stopping, pausing;
 	enum { HOLD_NO, HOLD_ASKED, HOLD_YES, HOLD_FAILED } hold;
@@ -132,6 +133,12 @@ void run_candidates(struct run *run);
 void run_choose_address(struct run *run);
 /* The environment that follows, for a host's ranks: NAME=VALUE. */
 int  run_address_env(const struct run *run, size_t host, struct strv *env);
+
+/* run_place.c: where the ranks will be, or problems. */
+void run_place(struct run *run);
+/* The table, on stderr, where the user had a wish. */
+void run_place_report(const struct run *run);
+void run_seat_clear(struct run *run);
 
 /* run_ends.c: what became of each rank; views and reports come from it. */
 void run_rank_started(struct run *run, size_t rank, pid_t pid);

@@ -65,6 +65,8 @@ run_check_begin(struct run *run, size_t host)
 		rank++;
 	if (!run->options->no_preflight)
 		what = WIRE_CHECK_FACTS | (plan->python ? WIRE_CHECK_PYTHON : 0);
+	if (run->options->check || map_wants_places(&plan->map))
+		what |= WIRE_CHECK_TOPOLOGY;
 	path = strv_getenv(&plan->rank[rank].env, "PATH");
 	frame = wire_begin(out, WIRE_CHECK);
 	wire_put(out, what);
@@ -290,6 +292,7 @@ run_check_tick(struct run *run)
 		run_choose_address(run);
 	if (!run->options->no_preflight)
 		run_compare(run);
+	run_place(run);
 	return true;
 }
 
@@ -333,7 +336,9 @@ run_check_result(const struct run *run)
 {
 	struct checked_host	*host = calloc(hosts(run), sizeof *host);
 	struct checked		 all = {
-		host, hosts(run), run->address, !run->problems };
+		.host = host, .count = hosts(run), .address = run->address,
+		.plan = run->plan, .place = run->place,
+		.ready = !run->problems };
 
 	if (!host)
 		return 1;

@@ -54,6 +54,19 @@ stop_all(struct run *run, double grace_s)
 	run->give_up_at = clock_ms() + (int64_t)(grace_s * 1000) + END_MS;
 }
 
+/* What a rank is bound to, and what follows for its environment. */
+static void
+say_place(struct run *run, size_t rank, struct buf *out, struct strv *env)
+{
+	const struct seat *place = run->place ? &run->place[rank] : NULL;
+
+	wire_put(out, place ? (uint32_t)place->cpus : 0);
+	for (size_t k = 0; place && k < place->cpus; k++)
+		wire_put(out, place->cpu[k]);
+	if (place && plan_place_env(run->plan, place, env) < 0)
+		out->failed = true;
+}
+
 static void
 say_start(struct run *run, size_t host)
 {
@@ -65,6 +78,7 @@ say_start(struct run *run, size_t host)
 		out->failed = true;
 	for (size_t i = 0; i < plan->world; i++) {
 		const struct plan_rank	*r = &plan->rank[i];
+		struct strv		 late = STRV_INIT;
 		size_t			 frame;
 
 		if (r->host != host)
@@ -73,16 +87,21 @@ say_start(struct run *run, size_t host)
 		wire_put(out, (uint32_t)(run->options->grace_s * 1000));
 		wire_put(out, (uint32_t)plan->hosts.host[host].slots);
 		wire_put(out, (uint32_t)i);
+		say_place(run, i, out, &late);
 		wire_put_text(out, plan->folder);
 		wire_put(out, (uint32_t)r->argv.count);
 		for (size_t k = 0; k < r->argv.count; k++)
 			wire_put_text(out, r->argv.item[k]);
-		wire_put(out, (uint32_t)(met.count + r->env.count));
+		wire_put(out, (uint32_t)(met.count + r->env.count +
+		    late.count));
 		for (size_t k = 0; k < met.count; k++)
 			wire_put_text(out, met.item[k]);
 		for (size_t k = 0; k < r->env.count; k++)
 			wire_put_text(out, r->env.item[k]);
+		for (size_t k = 0; k < late.count; k++)
+			wire_put_text(out, late.item[k]);
 		wire_end(out, frame);
+		strv_clear(&late);
 	}
 	strv_clear(&met);
 }
@@ -98,6 +117,7 @@ advance(struct run *run)
 	if (run->problems || run->options->check)
 		return;
 	run_check_report(run);		/* warnings */
+	run_place_report(run);
 	run->step = RUN;
 	run->started = clock_ms();
 	run_input_begin(run);
@@ -536,6 +556,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		buf_clear(&run.peer[h].in);
 		buf_clear(&run.peer[h].out);
 	}
+	run_seat_clear(&run);
 	output_clear(&run.output);
 	pmi_free(run.pmi);
 	for (size_t i = 0; run.end && i < plan->world; i++)

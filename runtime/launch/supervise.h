@@ -14,6 +14,7 @@
 #include "runtime/launch/output.h"
 
 struct err;
+struct seat;
 struct plan;
 struct strv;
 struct streams;
@@ -39,6 +40,8 @@ struct checked {
 	const struct checked_host	*host;
 	size_t				 count;
 	const char			*address;	/* of rank 0, or "" */
+	const struct plan		*plan;
+	const struct seat		*place;		/* of each rank, or NULL */
 	bool				 ready;
 };
 

@@ -16,7 +16,7 @@
 #include "runtime/base/buf.h"
 
 enum {
-	WIRE_VERSION = 2,
+	WIRE_VERSION = 3,
 	WIRE_MAX = 16 << 20,		/* bytes in a frame */
 	WIRE_BEAT_MS = 1000,		/* each side says something that often */
 	WIRE_SILENCE_MS = 10000		/* and is lost after this long */
@@ -24,7 +24,8 @@ enum {
 
 enum {				/* what WIRE_CHECK asks for */
 	WIRE_CHECK_FACTS = 1 << 0,	/* more than what a start needs */
-	WIRE_CHECK_PYTHON = 1 << 1	/* the program is an interpreter */
+	WIRE_CHECK_PYTHON = 1 << 1,	/* the program is an interpreter */
+	WIRE_CHECK_TOPOLOGY = 1 << 2	/* topology.h */
 };
 
 enum {				/* what WIRE_INPUT is about */
@@ -42,8 +43,8 @@ enum wire_type {
 	WIRE_PROBE,	/* port, token, n, address...: which lead to who knows
 			   the token? */
 	WIRE_START,	/* one rank: grace ms, how many such frames come in all,
-			   rank, folder, argc, argv..., envc, env... (over the
-			   agent's own) */
+			   rank, n, CPU to bind it to..., folder, argc, argv...,
+			   envc, env... (over the agent's own) */
 	WIRE_SIGNAL,	/* signal for all ranks; from SIGSTOP to SIGCONT the
 			   launcher is stopped too, and silent: the agent
 			   sends SIGSTOP back when it knows */

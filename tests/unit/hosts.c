@@ -21,6 +21,12 @@ test_list(void)
 		{ "a:", "\"\" is not a number of slots" },
 		{ "a:4,,b", "\"\" is not a host's name" },
 		{ "a b", "\"a b\" is not a host's name" },
+		{ "a/cpus=1", "\"a/cpus=1\" is not a host's name" },
+		{ "a/gpus=", "\"\" is not a list of GPUs" },
+		{ "a/gpus=1+", "\"1+\" is not a list of GPUs" },
+		{ "a/gpus=1+1", "\"1+1\" is not a list of GPUs" },
+		{ "a/gpus=2-1", "\"2-1\" is not a list of GPUs" },
+		{ "a/gpus=0-9999", "\"0-9999\" is not a list of GPUs" },
 	};
 	struct hosts	hosts = HOSTS_INIT;
 	struct err	err = ERR_INIT;
@@ -57,6 +63,47 @@ read_text(struct hosts *hosts, const char *text, struct err *err)
 	ret = hosts_read(hosts, path, err);
 	unlink(path);
 	return ret;
+}
+
+/* "2: 1 3 4": slots and GPUs. */
+static const char *
+gpus(const struct host *host)
+{
+	static char	text[80];
+	size_t		n = (size_t)snprintf(text, sizeof text, "%ld:",
+			    host->slots);
+
+	for (size_t i = 0; i < host->gpus; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, " %ld",
+		    host->gpu[i]);
+	return text;
+}
+
+static void
+test_gpus(void)
+{
+	struct hosts	hosts = HOSTS_INIT, more = HOSTS_INIT;
+	struct err	err = ERR_INIT;
+
+	ok(hosts_add(&hosts, "a:2/gpus=3+1,b/gpus=0-2+7,[::1]:1/gpus=5,c:4",
+	    &err) == 0 && hosts.count == 4, "GPUs behind hosts");
+	is(gpus(&hosts.host[0]), "2: 3 1", "in their order");
+	is(gpus(&hosts.host[1]), "4: 0 1 2 7", "a range; as many slots as GPUs");
+	is(gpus(&hosts.host[2]), "1: 5", "behind an address");
+	is(gpus(&hosts.host[3]), "4:", "and none");
+	ok(hosts_copy(&more, &hosts.host[1], &err) == 0 &&
+	    more.host[0].gpu != hosts.host[1].gpu, "a copy");
+	is(gpus(&more.host[0]), "4: 0 1 2 7", "has them too");
+	hosts_clear(&hosts);
+	ok(read_text(&hosts, "a slots=2 gpus=1,3\nb gpus=0 slots=1 # x\n"
+	    "c slots=2 max_slots=4\n", &err) == 0, "a file with GPUs");
+	is(gpus(&hosts.host[0]), "2: 1 3", "in it with commas");
+	is(gpus(&hosts.host[1]), "1: 0", "in any order");
+	ok(read_text(&hosts, "d slots=2 gpu=1\n", &err) == -1 &&
+	    strstr(err.text, ":1: \"gpu=1\" was not expected"),
+	    "a word that is not known is named, wherever it is");
+	hosts_clear(&hosts);
+	hosts_clear(&more);
 }
 
 static void
@@ -151,6 +198,7 @@ int
 main(void)
 {
 	test_list();
+	test_gpus();
 	test_file();
 	test_config();
 	return tap_done();

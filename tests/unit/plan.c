@@ -139,6 +139,84 @@ test_facts(void)
 	config.main.use_cpu = false;
 }
 
+/* The environment's value, or "-". */
+static const char *
+value(const struct plan *plan, size_t rank, const char *name)
+{
+	const char *text = strv_getenv(&plan->rank[rank].env, name);
+
+	return text ? text : "-";
+}
+
+static int
+map(struct plan *plan, const char *list, const char *ranks, enum map_by by,
+    bool gpu_per_rank)
+{
+	struct plan_order order = {
+		.config = &config, .hosts = &hosts, .python = "python3",
+		.argv = argv, .env = &env, .folder = "/somewhere", .job = "j0",
+		.map = { .by = by, .gpu_per_rank = gpu_per_rank },
+	};
+
+	hosts_clear(&hosts);
+	if (hosts_add(&hosts, list, &err) < 0 ||
+	    config_set(&config, FIELD_main_num_processes, ranks, ORIGIN_FLAG,
+	    &err) < 0)
+		return -2;
+	return plan_make(plan, &order, &err);
+}
+
+static void
+test_map(void)
+{
+	static const struct {
+		const char *list, *ranks, *table;
+	} turns[] = {
+		{ "a:2,b:1,c:3", "null",
+		    "a:0/2 b:0/1 c:0/3 a:1/2 c:1/3 c:2/3" },
+		{ "a:4,b:4", "3", "a:0/2 b:0/1 a:1/2" },
+		{ "a:4,b:4", "1", "a:0/1" },
+		{ "a:1,b:4", "4", "a:0/1 b:0/3 b:1/3 b:2/3" },
+	};
+	struct plan	plan = PLAN_INIT;
+
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	unsetenv("CUDA_DEVICE_ORDER");
+	for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+		ok(map(&plan, turns[i].list, turns[i].ranks, MAP_NODE, false) ==
+		    0, "by node: \"%s\", %s ranks", turns[i].list,
+		    turns[i].ranks);
+		is(table(&plan), turns[i].table, "a rank for each host in turn");
+		plan_clear(&plan);
+	}
+	ok(map(&plan, "a:2/gpus=3+1,b:1", "null", MAP_SLOT, false) == 0,
+	    "a host with a list of GPUs");
+	is(value(&plan, 1, "CUDA_VISIBLE_DEVICES"), "3,1", "its ranks see those");
+	is(value(&plan, 1, "CUDA_DEVICE_ORDER"), "PCI_BUS_ID",
+	    "by the numbers of nvidia-smi");
+	is(value(&plan, 2, "CUDA_VISIBLE_DEVICES"), "-", "other hosts all");
+	ok(plan.rank[1].gpu == 1, "the second uses GPU 1");
+	plan_clear(&plan);
+	ok(map(&plan, "a:2/gpus=3+1,b:2", "null", MAP_SLOT, true) == 0,
+	    "the same, with a GPU per rank");
+	is(value(&plan, 0, "CUDA_VISIBLE_DEVICES"), "3", "the first of the list");
+	is(value(&plan, 1, "CUDA_VISIBLE_DEVICES"), "1", "and the second");
+	is(value(&plan, 3, "CUDA_VISIBLE_DEVICES"), "1",
+	    "without a list, that of the local rank");
+	plan_clear(&plan);
+	strv_setenv(&env, "CUDA_VISIBLE_DEVICES", "MIG-a,7");
+	ok(map(&plan, "a:2", "null", MAP_SLOT, true) == 0,
+	    "the list of a variable");
+	is(value(&plan, 0, "CUDA_VISIBLE_DEVICES"), "MIG-a", "is dealt out");
+	ok(plan.rank[0].gpu == -1 && plan.rank[1].gpu == 7,
+	    "a name has no number");
+	plan_clear(&plan);
+	ok(map(&plan, "a:3", "null", MAP_SLOT, true) == -1 &&
+	    strstr(err.text, "host a: 3 ranks and a list of 2 GPUs"),
+	    "and is an error where it is too short");
+	strv_clear(&env);
+}
+
 int
 main(void)
 {
@@ -146,6 +224,7 @@ main(void)
 	test_table();
 	test_rank();
 	test_facts();
+	test_map();
 	hosts_clear(&hosts);
 	config_clear(&config);
 	return tap_done();
