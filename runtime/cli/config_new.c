@@ -82,6 +82,6 @@ const struct command command_config_new = {
 	.takes = TAKES_TEMPLATE, .page = "accel-config(1)", .options = options,
 	.size = sizeof(struct new),
 	.about = "Writes a commented configuration to FILE, or as the default "
-	"one, or with - to the\nstandard output.  Without words it lists the "
+	"one, or with - to\nthe standard output.  Without words it lists the "
 	"templates.",
 };

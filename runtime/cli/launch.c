@@ -477,7 +477,7 @@ const struct command command_check = {
 	"check", "look at all hosts as before a launch, and start nothing",
 	.run = run_check, .words = "[SCRIPT]", .most = -1,
 	.about = "Looks at every host as launch does before it starts anything, "
-	    "and shows what was found: all problems of all hosts.",
+	    "and shows\nwhat was found: all problems of all hosts.",
 	.page = "accel-check(1)", .options = check_options,
 	.size = sizeof(struct flags), .takes = TAKES_FILE,
 	.flags = COMMAND_FIELDS | COMMAND_SCRIPT,

@@ -204,7 +204,7 @@ const struct command command_merge_weights = {
 	.takes = TAKES_FOLDER,
 	.about = "Reads the checkpoints that FSDP writes with "
 	    "SHARDED_STATE_DICT\n(torch.distributed.checkpoint), and folders "
-	    "of safetensors files whose tensors may\nbe sliced, and writes "
+	    "of safetensors files whose tensors\nmay be sliced, and writes "
 	    "whole tensors into the folder OUTPUT.",
 	.page = "accel-merge-weights(1)", .options = options,
 	.size = sizeof(struct merge),

@@ -175,7 +175,7 @@ const struct command command_run_any = {
 	"run", "run any command once on each host", .run = run,
 	.words = "COMMAND [ARGUMENTS]", .least = 1, .most = -1,
 	.about = "Runs COMMAND once on each host, with no shell and no world "
-	    "of ranks.  Its end, its\noutput and its signals are as with accel "
+	    "of ranks.  Its end,\nits output and its signals are as with accel "
 	    "launch.",
 	.page = "accel-run(1)", .options = options,
 	.size = sizeof(struct flags), .takes = TAKES_FILE,

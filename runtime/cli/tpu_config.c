@@ -137,7 +137,7 @@ const struct command command_tpu_config = {
 	"tpu-config", "run commands on all hosts of a TPU pod",
 	.run = run,
 	.about = "Runs commands on all hosts of a TPU pod, through gcloud: the "
-	    "flags are put before\nwhat the file says.",
+	    "flags are put\nbefore what the file says.",
 	.page = "accel-tpu-config(1)", .options = options,
 	.size = sizeof(struct tpu),
 };

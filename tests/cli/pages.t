@@ -34,6 +34,8 @@ while read -r command; do
 			"$file" || echo "$flag"
 	done)
 	is "$page has the flags of $command" "$missing" ""
+	is "the help of $command fits 80 columns" \
+		"$(awk 'length > 80' "$work/help")" ""
 done <"$work/commands"
 # accel(1) leads to all of them.
 sed -n 's/^Manual: \(.*\)(\(.\))$/\1 \2/p' "$work"/help-* | sort -u >"$work/pages"
