@@ -37,6 +37,17 @@ while read -r command; do
 	is "the help of $command fits 80 columns" \
 		"$(awk 'length > 80' "$work/help")" ""
 done <"$work/commands"
+# The README has a row for each command, one for several words of config.
+while read -r command; do
+	case $command in
+	help) continue ;;
+	"config "*) word=${command#config } ;;
+	*) word="accel $command" ;;
+	esac
+	ok "README.md names accel $command" grep -qE \
+		"^\\| .*\`(accel config )?$word[ \`]" "$top_srcdir/README.md"
+done <"$work/commands"
+
 # accel(1) leads to all of them.
 sed -n 's/^Manual: \(.*\)(\(.\))$/\1 \2/p' "$work"/help-* | sort -u >"$work/pages"
 while read -r page section; do
