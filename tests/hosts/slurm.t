@@ -37,7 +37,7 @@ export SLURM_CONF="$work/slurm/slurm.conf"
 cat >"$SLURM_CONF" <<E2
 ClusterName=accel
 SlurmctldHost=$(hostname)($net.254)
-SlurmctldPort=16817
+SlurmctldPort=$((20000 + $$ % 10000))
 SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket=$work/munge/socket
