@@ -76,4 +76,12 @@ left() {
 }
 none_left() { [ -z "$(left)" ]; }
 ok "nothing stays on them" await 20 none_left
+"$accel" launch --cpu --ssh_config "$ssh_config" --mpi pmix --no_python \
+	--hosts "$host1:2,$host2:1" sh -c "$sum; exec sleep 300" \
+	>"$work/out" 2>"$work/said" </dev/null &
+three() { [ "$(grep -c sum "$work/out")" -eq 3 ]; }
+ok "ranks are up" await 40 three
+kill -9 $!
+wait $! 2>/dev/null
+ok "a killed launcher leaves no rank and no server" await 30 none_left
 done_testing

@@ -217,4 +217,14 @@ n2:1 sum 3 of 2"
 else
 	skip "built without MPICH"
 fi
+if [ -x "$top_builddir/tests/hosts/openmpi-sum" ]; then
+	alloc -N2 -n3 -- "$accel" launch --cpu --no_python \
+		"$top_builddir/tests/hosts/openmpi-sum"
+	is "and an Open MPI program" "$status $(sort "$work/out")" \
+		"0 n1:0 sum 6 of 3
+n1:1 sum 6 of 3
+n2:2 sum 6 of 3"
+else
+	skip "built without PMIx, or no Open MPI here"
+fi
 done_testing
