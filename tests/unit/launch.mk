@@ -34,3 +34,7 @@ TESTS += %D%/map
 %C%_map_SOURCES = %D%/map.c tests/tap.h
 %C%_map_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 %C%_map_LDADD = runtime/launch/liblaunch.la $(HWLOC_LIBS)
+check_PROGRAMS += %D%/mpi
+TESTS += %D%/mpi
+%C%_mpi_SOURCES = %D%/mpi.c tests/tap.h
+%C%_mpi_LDADD = runtime/launch/liblaunch.la
