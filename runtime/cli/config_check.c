@@ -14,6 +14,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/json.h"
 #include "runtime/config/rules.h"
 #include "runtime/launch/hosts.h"
 
@@ -170,7 +171,7 @@ print_json(const struct config *c, const char *file, const struct problems *p,
     struct err *err)
 {
 	json_t	*list = json_array(), *all;
-	char	*text;
+	int	ret;
 
 	for (size_t i = 0; i < p->count; i++)
 		json_array_append_new(list, json_of(c, &p->item[i]));
@@ -178,13 +179,9 @@ print_json(const struct config *c, const char *file, const struct problems *p,
 	    "errors", (int)problems_fatal(p),
 	    "warnings", (int)(p->count - problems_fatal(p)),
 	    "problems", list);
-	text = json_dumps(all, JSON_INDENT(2));
+	ret = json_print(all, err);
 	json_decref(all);
-	if (!text)
-		return err_nomem(err);
-	puts(text);
-	free(text);
-	return 0;
+	return ret;
 }
 
 /* All that reading finds; 1 where what could be read is worth a look. */

@@ -8,6 +8,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/cli/json.h"
 #include "runtime/config/changes.h"
 
 #include "runtime/base/banned.h"
@@ -29,19 +30,15 @@ static int
 print_json(const struct changes *c, struct err *err)
 {
 	json_t	*all = json_array();
-	char	*text;
+	int	ret;
 
 	for (size_t i = 0; i < c->count; i++)
 		json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:b}",
 		    "key", c->item[i].path, "a", c->item[i].was, "b",
 		    c->item[i].is, "effect", c->item[i].effect));
-	text = json_dumps(all, JSON_INDENT(2));
+	ret = json_print(all, err);
 	json_decref(all);
-	if (!text)
-		return err_nomem(err);
-	puts(text);
-	free(text);
-	return 0;
+	return ret;
 }
 
 static int

@@ -11,6 +11,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/json.h"
 #include "runtime/config/environ.h"
 #include "runtime/config/words.h"
 
@@ -77,7 +78,7 @@ static int
 print_json(const struct config *c, const struct show *o, struct err *err)
 {
 	json_t	*all = json_array();
-	char	*text;
+	int	ret;
 
 	for (int i = 0; i < FIELD_COUNT; i++) {
 		enum field_id	id = (enum field_id)i;
@@ -92,13 +93,9 @@ print_json(const struct config *c, const struct show *o, struct err *err)
 		    "applies", config_applies(c, id)));
 		buf_clear(&from);
 	}
-	text = json_dumps(all, JSON_INDENT(2));
+	ret = json_print(all, err);
 	json_decref(all);
-	if (!text)
-		return err_nomem(err);
-	puts(text);
-	free(text);
-	return 0;
+	return ret;
 }
 
 static int

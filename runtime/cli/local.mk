@@ -23,6 +23,7 @@ accel_SOURCES = \
 	%D%/estimate_print.c \
 	%D%/launch.c %D%/launch.h %D%/launch_print.c \
 	%D%/run.c \
+	%D%/json.c %D%/json.h \
 	%D%/runs.c \
 	%D%/schema.c \
 	%D%/setup.c \

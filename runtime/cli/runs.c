@@ -9,6 +9,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/json.h"
 #include "runtime/launch/clean.h"
 #include "runtime/launch/record.h"
 
@@ -206,18 +207,6 @@ find(const json_t *all, const char *which, struct err *err)
 }
 
 static int
-print_json(const json_t *json, struct err *err)
-{
-	char *text = json_dumps(json, JSON_INDENT(2));
-
-	if (!text)
-		return err_nomem(err);
-	puts(text);
-	free(text);
-	return 0;
-}
-
-static int
 run(struct call *call, struct err *err)
 {
 	const struct runs	*o = call->options;
@@ -231,7 +220,7 @@ run(struct call *call, struct err *err)
 	if (call->argc && !(one = find(all, call->argv[0], err)))
 		ret = -1;
 	else if (o->json)
-		ret = print_json(one ? one : all, err);
+		ret = json_print(one ? one : all, err);
 	else if (one)
 		print_one(one);
 	else if (!json_array_size(all))

@@ -8,6 +8,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/json.h"
 #include "runtime/config/words.h"
 
 #include "runtime/base/banned.h"
@@ -107,7 +108,7 @@ print_json(const struct call *call, struct err *err)
 {
 	struct buf	 all = BUF_INIT;
 	json_t		*rows = NULL;
-	char		*text = NULL;
+	int		 ret;
 
 	if (config_schema_json(&all) == 0)
 		rows = json_loads(buf_text(&all), 0, NULL);
@@ -115,16 +116,10 @@ print_json(const struct call *call, struct err *err)
 	for (int i = FIELD_COUNT; rows && i-- > 0;)
 		if (!wanted(call, i))
 			json_array_remove(rows, (size_t)i);
-	if (rows)
-		text = json_dumps(rows, JSON_INDENT(2));
-	if (text)
-		puts(text);
+	ret = json_print(rows, err);
 	buf_clear(&all);
 	json_decref(rows);
-	if (!text)
-		return err_nomem(err);
-	free(text);
-	return 0;
+	return ret;
 }
 
 static int
