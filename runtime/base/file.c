@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,8 +82,8 @@ write_all(int fd, const char *data, size_t n)
 	return 0;
 }
 
-int
-file_replace(const char *path, const void *data, size_t n, unsigned mode,
+static int
+replace(const char *path, const void *data, size_t n, unsigned mode, bool sync,
     struct err *err)
 {
 	struct stat	 st;
@@ -124,7 +125,7 @@ file_replace(const char *path, const void *data, size_t n, unsigned mode,
 	if (stat(real, &st) == 0)
 		mode = st.st_mode & 07777;
 	if (write_all(fd, data, n) < 0 || fchmod(fd, (mode_t)mode) < 0 ||
-	    fsync(fd) < 0 || rename(temp, real) < 0) {
+	    (sync && fsync(fd) < 0) || rename(temp, real) < 0) {
 		err_set(err, "%s: %s", path, strerror(errno));
 		unlink(temp);
 		goto out;
@@ -136,6 +137,20 @@ out:
 	free(temp);
 	free(real);
 	return ret;
+}
+
+int
+file_replace(const char *path, const void *data, size_t n, unsigned mode,
+    struct err *err)
+{
+	return replace(path, data, n, mode, true, err);
+}
+
+int
+file_note(const char *path, const void *data, size_t n, unsigned mode,
+    struct err *err)
+{
+	return replace(path, data, n, mode, false, err);
 }
 
 const char *

@@ -17,6 +17,11 @@ int file_read(const char *path, struct buf *out, struct err *err);
 int file_replace(const char *path, const void *data, size_t n, unsigned mode,
     struct err *err);
 
+/* The same for what may be lost when the machine stops at once: it does not
+ * wait for the disk. */
+int file_note(const char *path, const void *data, size_t n, unsigned mode,
+    struct err *err);
+
 /* Makes a folder and those above it; there already is fine. */
 int file_mkdirs(const char *path, unsigned mode, struct err *err);
 

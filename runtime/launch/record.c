@@ -140,7 +140,7 @@ save(struct record *r, struct err *err)
 	if (!text)
 		return err_nomem(err);
 	text[n] = '\n';		/* in place of NUL: the size is given */
-	ret = file_replace(r->path, text, n + 1, 0600, err);
+	ret = file_note(r->path, text, n + 1, 0600, err);
 	free(text);
 	return ret;
 }
