@@ -38,6 +38,7 @@ link_unref(struct ssh_link *link)
 	strv_clear(&link->agent_args);
 	buf_clear(&link->keys);
 	buf_clear(&link->said);
+	buf_clear(&link->kept);
 	free(link);
 }
 
@@ -75,31 +76,55 @@ add_quoted(struct buf *out, const char *word)
 	buf_adds(out, "'");
 }
 
+/* Runs the agent at a path that is quoted for sh. */
 static int
-link_work(struct ssh_link *link, struct err *err)
+run_agent(struct ssh_link *link, const char *path, bool *absent,
+    struct err *err)
 {
 	struct buf command = BUF_INIT;
-	char *path = NULL;
-	int r = -1;
+	int r;
 
-	if (ssh_login(link, err) < 0)
-		return -1;
-	atomic_store(&link->phase, "copying the agent");
-	if (ssh_upload(link, &path, err) < 0)
-		return -1;
-	atomic_store(&link->phase, "starting the agent");
-	buf_adds(&command, "exec ");
-	add_quoted(&command, path);
+	buf_addf(&command, "exec %s", path);
 	for (size_t i = 0; i < link->agent_args.count; i++) {
 		buf_adds(&command, " ");
 		add_quoted(&command, link->agent_args.item[i]);
 	}
-	if (buf_failed(&command))
-		err_nomem(err);
-	else
-		r = ssh_run(link, buf_text(&command), err);
+	r = buf_failed(&command) ? err_nomem(err) :
+	    ssh_run(link, buf_text(&command), absent, err);
 	buf_clear(&command);
-	free(path);
+	return r;
+}
+
+/* Mostly the agent is there since the last launch: it is started at once, which
+ * saves SFTP's round trips and its process.  Only where nothing answers is it
+ * looked for, copied and started again. */
+static int
+link_work(struct ssh_link *link, struct err *err)
+{
+	struct buf quoted = BUF_INIT;
+	char *path = NULL;
+	bool absent = false;
+	int r;
+
+	if (ssh_login(link, err) < 0)
+		return -1;
+	atomic_store(&link->phase, "starting the agent");
+	r = ssh_upload_guess(link, &quoted, err);
+	if (r == 0)
+		r = run_agent(link, buf_text(&quoted), &absent, err);
+	if (r == 0 && absent) {
+		atomic_store(&link->phase, "copying the agent");
+		r = ssh_upload(link, &path, err);
+		buf_clear(&quoted);
+		if (r == 0) {
+			add_quoted(&quoted, path);
+			atomic_store(&link->phase, "starting the agent");
+			r = buf_failed(&quoted) ? err_nomem(err) :
+			    run_agent(link, buf_text(&quoted), NULL, err);
+		}
+		free(path);
+	}
+	buf_clear(&quoted);
 	return r;
 }
 

@@ -52,6 +52,7 @@ struct ssh_link {
 	struct buf	 keys;		/* keys tried, for the error */
 	bool		 locked_key;	/* one of them wanted a passphrase */
 	struct buf	 said;		/* the end of the agent's stderr */
+	struct buf	 kept;		/* sent to an agent that was not there */
 };
 
 /* ssh_login.c: a session that is connected, checked and logged in. */
@@ -77,9 +78,14 @@ void ssh_proxy_end(struct ssh_link *link);
 
 /* ssh_upload.c: makes sure that the agent is there; gives its absolute path. */
 int ssh_upload(struct ssh_link *link, char **path, struct err *err);
+/* Adds, for a shell, the path where it is if it was copied before. */
+int ssh_upload_guess(struct ssh_link *link, struct buf *out, struct err *err);
 
-/* ssh_pump.c: runs the command and carries bytes until either side ends. */
-int ssh_run(struct ssh_link *link, const char *command, struct err *err);
+/* ssh_pump.c: runs the command and carries bytes until either side ends.  With
+ * "absent", a command that ends without a word is no error: *absent is true,
+ * and the next run begins with what this one was sent. */
+int ssh_run(struct ssh_link *link, const char *command, bool *absent,
+    struct err *err);
 
 /* Hands a copy of the connected socket to ssh_close(), to be cut from there. */
 void ssh_link_cuttable(struct ssh_link *link, int fd);

@@ -16,6 +16,7 @@
 
 #define BLOCK	 65536
 #define SAID_MAX 4096
+#define KEPT_MAX 262144
 
 struct pump {
 	struct ssh_link *link;
@@ -26,6 +27,7 @@ struct pump {
 	bool		 eof_sent;	/* and passed on */
 	bool		 gone;		/* the caller's end no longer takes */
 	bool		 ended;		/* the agent's output is over */
+	bool		 keep;		/* what goes up, in the link */
 };
 
 /* The agent's stderr: its last lines are for the error. */
@@ -57,9 +59,11 @@ pump_down(struct pump *p)
 	if (p->down.len == 0 && !p->ended) {
 		n = ssh_channel_read_nonblocking(ch, block, sizeof(block), 0);
 		if (n > 0) {
-			if (moved == 0 && strcmp(atomic_load(
-			    &p->link->phase), "running") != 0)
+			if (strcmp(atomic_load(&p->link->phase),
+			    "running") != 0)
 				atomic_store(&p->link->phase, "running");
+			p->keep = false;
+			buf_clear(&p->link->kept);
 			buf_add(&p->down, block, (size_t)n);
 			moved = 1;
 		} else if (n != 0 && n != SSH_AGAIN)
@@ -85,6 +89,14 @@ pump_down(struct pump *p)
 	return moved;
 }
 
+/* One block at a time; and what may have to be sent again stays small. */
+static bool
+may_read_up(const struct pump *p)
+{
+	return p->up.len == 0 && !p->up_ended &&
+	    (!p->keep || p->link->kept.len < KEPT_MAX);
+}
+
 /* Caller to agent.  1 if anything moved. */
 static int
 pump_up(struct pump *p)
@@ -95,11 +107,14 @@ pump_up(struct pump *p)
 	ssize_t r;
 	int w, moved = 0;
 
-	if (p->up.len == 0 && !p->up_ended) {
+	if (may_read_up(p)) {
 		r = recv(p->link->far_fd, block, sizeof(block), 0);
-		if (r > 0)
+		if (r > 0) {
 			buf_add(&p->up, block, (size_t)r);
-		else if (r == 0 || (errno != EAGAIN && errno != EINTR))
+			if (p->keep)
+				buf_add(&p->link->kept, block,
+				    (size_t)r);
+		} else if (r == 0 || (errno != EAGAIN && errno != EINTR))
 			p->up_ended = true;
 	}
 	while (p->up.len > 0 && (n = ssh_channel_window_size(ch)) > 0) {
@@ -128,7 +143,7 @@ pump_wait(struct pump *p)
 
 	if (ssh_get_poll_flags(s) & SSH_WRITE_PENDING)
 		fd[0].events |= POLLOUT;
-	if (p->up.len == 0 && !p->up_ended)
+	if (may_read_up(p))
 		fd[1].events |= POLLIN;
 	if (p->down.len > 0)
 		fd[1].events |= POLLOUT;
@@ -216,23 +231,44 @@ pump_verdict(struct ssh_link *link, struct err *err)
 	return -1;
 }
 
-int
-ssh_run(struct ssh_link *link, const char *command, struct err *err)
+static void
+end_channel(struct ssh_link *link)
 {
-	struct pump p = { .link = link };
+	if (link->channel != NULL)
+		ssh_channel_free(link->channel);
+	link->channel = NULL;
+}
 
+static int
+start(struct ssh_link *link, const char *command, struct err *err)
+{
 	link->channel = ssh_channel_new(link->session);
-	if (link->channel == NULL ||
-	    ssh_channel_open_session(link->channel) != SSH_OK ||
-	    ssh_channel_request_exec(link->channel, command) != SSH_OK) {
-		err_set(err, "cannot start the agent: %s", ssh_link_why(link));
-		return err_hint(err, "does sshd force a command, or limit "
-		    "MaxSessions, for this user?");
+	if (link->channel != NULL &&
+	    ssh_channel_open_session(link->channel) == SSH_OK &&
+	    ssh_channel_request_exec(link->channel, command) == SSH_OK)
+		return 0;
+	err_set(err, "cannot start the agent: %s", ssh_link_why(link));
+	return err_hint(err, "does sshd force a command, or limit "
+	    "MaxSessions, for this user?");
+}
+
+int
+ssh_run(struct ssh_link *link, const char *command, bool *absent,
+    struct err *err)
+{
+	struct pump p = { .link = link, .up = link->kept,
+	    .keep = absent != NULL };
+
+	link->kept = (struct buf)BUF_INIT;
+	if (start(link, command, err) < 0) {
+		buf_clear(&p.up);
+		return -1;
 	}
 	p.event = ssh_event_new();
 	if (p.event == NULL || ssh_event_add_session(p.event, link->session)) {
 		if (p.event != NULL)
 			ssh_event_free(p.event);
+		buf_clear(&p.up);
 		return err_nomem(err);
 	}
 	ssh_set_blocking(link->session, 0);
@@ -241,5 +277,13 @@ ssh_run(struct ssh_link *link, const char *command, struct err *err)
 	ssh_event_free(p.event);
 	buf_clear(&p.up);
 	buf_clear(&p.down);
+	if (p.keep && !buf_failed(&link->kept) && !atomic_load(&link->stop) &&
+	    ssh_is_connected(link->session)) {
+		*absent = true;
+		ssh_set_blocking(link->session, 1);
+		end_channel(link);
+		buf_clear(&link->said);
+		return 0;
+	}
 	return pump_verdict(link, err);
 }

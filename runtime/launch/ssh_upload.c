@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "runtime/base/banned.h"
 
 #define CACHE ".cache"
+#define NAME  "/accel/agent-%016llx"
 #define CHUNK 32768		/* what every server takes at once */
 #define OPENSSH_CHUNK 258048	/* below its limit: fewer round trips */
 
@@ -174,14 +176,14 @@ upload(struct ssh_link *link, sftp_session sftp, const struct buf *data,
 	snprintf(cache, sizeof(cache), "%s/" CACHE,
 	    strcmp(home, "/") == 0 ? "" : home);
 	ssh_string_free_char(home);
-	buf_addf(&path, "%s/accel/agent-%016llx", cache, hash);
+	buf_addf(&path, "%s" NAME, cache, hash);
 	/* Only where it is not in the usual place is there a question. */
 	if (!is_there(sftp, buf_text(&path), data->len)) {
 		ask_cache(link, other, sizeof(other));
 		if (*other != '\0') {
 			snprintf(cache, sizeof(cache), "%s", other);
 			buf_clear(&path);
-			buf_addf(&path, "%s/accel/agent-%016llx", cache, hash);
+			buf_addf(&path, "%s" NAME, cache, hash);
 		}
 		if (buf_failed(&path))
 			return err_nomem(err);
@@ -196,6 +198,42 @@ upload(struct ssh_link *link, sftp_session sftp, const struct buf *data,
 	return r;
 }
 
+static int
+read_agent(struct ssh_link *link, struct buf *data, struct err *err)
+{
+	if (file_read(link->agent_path, data, err) < 0)
+		return -1;
+	if (data->len > 0)
+		return 0;
+	buf_clear(data);
+	return err_set(err, "%s is empty", link->agent_path);
+}
+
+/* The file is read once for all hosts: its bytes only to find its name. */
+int
+ssh_upload_guess(struct ssh_link *link, struct buf *out, struct err *err)
+{
+	static pthread_mutex_t	 lock = PTHREAD_MUTEX_INITIALIZER;
+	static char		 path[4096];
+	static uint64_t		 hash;
+	struct buf		 data = BUF_INIT;
+	int			 r = 0;
+
+	pthread_mutex_lock(&lock);
+	if (strcmp(path, link->agent_path) != 0) {
+		r = read_agent(link, &data, err);
+		if (r == 0) {
+			hash = hash_bytes(data.data, data.len);
+			snprintf(path, sizeof(path), "%s", link->agent_path);
+		}
+		buf_clear(&data);
+	}
+	if (r == 0)
+		buf_addf(out, "\"$HOME/" CACHE NAME "\"", (unsigned long long)hash);
+	pthread_mutex_unlock(&lock);
+	return r == 0 && buf_failed(out) ? err_nomem(err) : r;
+}
+
 int
 ssh_upload(struct ssh_link *link, char **path, struct err *err)
 {
@@ -203,12 +241,8 @@ ssh_upload(struct ssh_link *link, char **path, struct err *err)
 	sftp_session sftp;
 	int r = -1;
 
-	if (file_read(link->agent_path, &data, err) < 0)
+	if (read_agent(link, &data, err) < 0)
 		return -1;
-	if (data.len == 0) {
-		buf_clear(&data);
-		return err_set(err, "%s is empty", link->agent_path);
-	}
 	sftp = sftp_new(link->session);
 	if (sftp == NULL || sftp_init(sftp) != SSH_OK) {
 		err_set(err, "no SFTP there: %s", ssh_link_why(link));

@@ -4,14 +4,19 @@
 
 usage: tests/bench/hosts.py BUILD-FOLDER [HOSTS...]
 
-The hosts are addresses of the loopback interface, with real sshds (16 addresses
-each) that this starts and ends; as root alone.  "cold" is the first run, with
-the agent to copy to a home folder that has none (all hosts share it here, so it
-is one copy); "warm" has it there.  Runs are interleaved; what counts is the
-ratio of the medians.  Peers that are not installed are left out.
+The hosts are addresses of the loopback interface, each with a real sshd and a
+home folder of its own, that this starts and ends; as root alone.  "cold" has the
+agent to copy to every host; the other runs find it there.  Runs are interleaved;
+what counts is the ratio of the medians.  All sshds share this machine's cores
+with what is measured, and most of the time is theirs: "CPU" is what the launcher
+and the processes that it starts here took, which is what a cluster of real hosts
+leaves to wait for.  Peers that are not installed are left out.
 """
 import os
+import pwd
+import resource
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -26,16 +31,19 @@ def addresses(n):
 
 
 def run(command, env):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=120, text=True)
     taken = time.perf_counter() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         print("# %s: exit code %d\n%s" % (command[0], done.returncode,
                                           done.stdout[-600:]))
         return None
-    return taken
+    return (taken, after.ru_utime - before.ru_utime +
+            after.ru_stime - before.ru_stime)
 
 
 class Hosts:
@@ -60,26 +68,38 @@ class Hosts:
             config.write("Host *\n IdentityFile %s/key\n IdentitiesOnly yes\n"
                          " UserKnownHostsFile %s/known\n BatchMode yes\n"
                          % (folder, folder))
-        for first in range(0, n, 16):
-            self.start(first, addresses(n)[first:first + 16])
+        for address in addresses(n):
+            self.start(address)
 
-    def start(self, number, listen):
-        path = os.path.join(self.folder, "sshd%d" % number)
+    def start(self, address):
+        path = os.path.join(self.folder, "sshd-" + address)
+        home = os.path.join(self.home, address)
+        os.mkdir(home)
         with open(path, "w") as config:
-            config.write("".join("ListenAddress %s\n" % a for a in listen))
+            config.write("ListenAddress %s\n" % address)
             config.write("Port 22\nHostKey %s/host\nPidFile none\nUsePAM no\n"
                          "StrictModes no\nAuthorizedKeysFile %s/authorized\n"
-                         "MaxStartups 500:30:1000\nSetEnv HOME=%s "
-                         "XDG_CACHE_HOME=%s/cache\n"
                          "Subsystem sftp internal-sftp\n"
-                         % (self.folder, self.folder, self.home, self.home))
+                         % (self.folder, self.folder))
         os.makedirs("/run/sshd", exist_ok=True)
         self.daemons.append(subprocess.Popen(
-            ["/usr/sbin/sshd", "-D", "-e", "-f", path],
-            stderr=subprocess.DEVNULL))
+            ["unshare", "-m", "sh", "-c", 'mount --bind "$1" "$2" && '
+             'exec /usr/sbin/sshd -D -e -f "$3"', "sh", home,
+             pwd.getpwuid(0).pw_dir, path], stderr=subprocess.DEVNULL))
+
+    def await_all(self, names):
+        for name in names:
+            for _ in range(100):
+                try:
+                    socket.create_connection((name, 22)).close()
+                    break
+                except ConnectionRefusedError:
+                    time.sleep(0.1)
 
     def forget_agent(self):
-        shutil.rmtree(os.path.join(self.home, "cache"), ignore_errors=True)
+        for home in os.listdir(self.home):
+            shutil.rmtree(os.path.join(self.home, home, ".cache"),
+                          ignore_errors=True)
 
     def end(self):
         for daemon in self.daemons:
@@ -115,7 +135,9 @@ def main():
         hosts = Hosts(folder, max(counts))
         env = dict(os.environ, PDSH_SSH_ARGS_APPEND="-F " + hosts.config)
         try:
-            print("%5s %-8s %12s %8s" % ("hosts", "", "median s", "ratio"))
+            hosts.await_all(addresses(max(counts)))
+            print("%5s %-12s %8s %8s %8s %8s" % (
+                "hosts", "", "median s", "ratio", "CPU s", "ratio"))
             for n in counts:
                 table(hosts, addresses(n), os.path.abspath(sys.argv[1]), env)
         finally:
@@ -131,11 +153,12 @@ def table(hosts, names, build, env):
         times["accel, cold"].append(run(commands["accel"], env))
         for name, command in commands.items():
             times[name].append(run(command, env))
-    middle = {name: statistics.median(taken) for name, taken in times.items()
-              if None not in taken}
-    for name, seconds in sorted(middle.items()):
-        print("%5d %-12s %8.2f %8.1f" % (
-            len(names), name, seconds, seconds / middle.get("accel", 1e9)))
+    middle = {name: [statistics.median(figure) for figure in zip(*taken)]
+              for name, taken in times.items() if None not in taken}
+    ours = middle.get("accel", [1e9, 1e9])
+    for name, (seconds, cpu) in sorted(middle.items()):
+        print("%5d %-12s %8.2f %8.1f %8.2f %8.1f" % (
+            len(names), name, seconds, seconds / ours[0], cpu, cpu / ours[1]))
 
 
 main()
