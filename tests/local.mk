@@ -36,4 +36,5 @@ check-c: all $(check_PROGRAMS)
 # Needs a Python with torch and accelerate: make check-python ACCEL_PYTHON=...
 check-python: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(python_tests)'
-EXTRA_DIST += %D%/bench/commands.py %D%/bench/launch.py
+EXTRA_DIST += %D%/bench/agents.py %D%/bench/commands.py \
+	%D%/bench/hosts.py %D%/bench/launch.py

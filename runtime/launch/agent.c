@@ -343,15 +343,18 @@ turn(struct agent *a)
 		read_signals(a);
 	if (poll_[1].fd >= 0 && poll_[1].revents) {
 		struct wire_frame	frame;
+		struct buf		view;
 		int			got = wire_fill(LINK_IN, &a->in);
 
 		a->heard = clock_ms();
 		if (got != 1)
 			a->linked = false;
-		while (a->linked && (got = wire_next(&a->in, &frame)) == 1) {
+		view = a->in;
+		while (a->linked && (got = wire_next(&view, &frame)) == 1) {
 			obey(a, &frame);
-			buf_take(&a->in, wire_size(&a->in));
+			wire_skip(&view);
 		}
+		buf_take(&a->in, a->in.len - view.len);
 		agent_started(a);
 		if (got < 0)
 			a->linked = false;

@@ -28,6 +28,7 @@ struct pump {
 	bool		 gone;		/* the caller's end no longer takes */
 	bool		 ended;		/* the agent's output is over */
 	bool		 keep;		/* what goes up, in the link */
+	bool		 heard;		/* something came down */
 };
 
 /* The agent's stderr: its last lines are for the error. */
@@ -46,6 +47,14 @@ keep_said(struct ssh_link *link)
 	}
 }
 
+/* The agent is there, or is taken to be: nothing is sent again. */
+static void
+forget(struct pump *p)
+{
+	p->keep = false;
+	buf_clear(&p->link->kept);
+}
+
 /* Agent to caller.  1 if anything moved. */
 static int
 pump_down(struct pump *p)
@@ -62,8 +71,11 @@ pump_down(struct pump *p)
 			if (strcmp(atomic_load(&p->link->phase),
 			    "running") != 0)
 				atomic_store(&p->link->phase, "running");
-			p->keep = false;
-			buf_clear(&p->link->kept);
+			p->heard = true;
+			/* Frames have NULs; what a shell's files print has
+			 * none. */
+			if (memchr(block, '\0', (size_t)n) != NULL)
+				forget(p);
 			buf_add(&p->down, block, (size_t)n);
 			moved = 1;
 		} else if (n != 0 && n != SSH_AGAIN)
@@ -94,7 +106,7 @@ static bool
 may_read_up(const struct pump *p)
 {
 	return p->up.len == 0 && !p->up_ended &&
-	    (!p->keep || p->link->kept.len < KEPT_MAX);
+	    (!p->keep || p->heard || p->link->kept.len < KEPT_MAX);
 }
 
 /* Caller to agent.  1 if anything moved. */
@@ -111,9 +123,10 @@ pump_up(struct pump *p)
 		r = recv(p->link->far_fd, block, sizeof(block), 0);
 		if (r > 0) {
 			buf_add(&p->up, block, (size_t)r);
+			if (p->link->kept.len >= KEPT_MAX)
+				forget(p);
 			if (p->keep)
-				buf_add(&p->link->kept, block,
-				    (size_t)r);
+				buf_add(&p->link->kept, block, (size_t)r);
 		} else if (r == 0 || (errno != EAGAIN && errno != EINTR))
 			p->up_ended = true;
 	}
@@ -231,12 +244,20 @@ pump_verdict(struct ssh_link *link, struct err *err)
 	return -1;
 }
 
-static void
-end_channel(struct ssh_link *link)
+/* It ended without a word of its own: a shell that does not find a program says
+ * 127, most of them. */
+static bool
+is_absent(const struct pump *p)
 {
-	if (link->channel != NULL)
-		ssh_channel_free(link->channel);
-	link->channel = NULL;
+	struct ssh_link *link = p->link;
+	int status;
+
+	if (atomic_load(&link->stop) || buf_failed(&link->kept) ||
+	    !ssh_is_connected(link->session))
+		return false;
+	ssh_set_blocking(link->session, 1);
+	status = ssh_channel_get_exit_status(link->channel);
+	return !p->heard || status == 126 || status == 127;
 }
 
 static int
@@ -277,11 +298,10 @@ ssh_run(struct ssh_link *link, const char *command, bool *absent,
 	ssh_event_free(p.event);
 	buf_clear(&p.up);
 	buf_clear(&p.down);
-	if (p.keep && !buf_failed(&link->kept) && !atomic_load(&link->stop) &&
-	    ssh_is_connected(link->session)) {
+	if (p.keep && is_absent(&p)) {
 		*absent = true;
-		ssh_set_blocking(link->session, 1);
-		end_channel(link);
+		ssh_channel_free(link->channel);
+		link->channel = NULL;
 		buf_clear(&link->said);
 		return 0;
 	}

@@ -68,40 +68,48 @@ say_place(struct run *run, size_t rank, struct buf *out, struct strv *env)
 }
 
 static void
-say_start(struct run *run, size_t host)
+say_start(struct run *run, size_t rank, const struct strv *met)
 {
-	const struct plan	*plan = run->plan;
-	struct buf		*out = &run->peer[host].out;
-	struct strv		 met = STRV_INIT;	/* where the ranks meet */
+	const struct plan_rank	*r = &run->plan->rank[rank];
+	struct buf		*out = &run->peer[r->host].out;
+	struct strv		 late = STRV_INIT;
+	size_t			 frame = wire_begin(out, WIRE_START);
 
-	if (run_address_env(run, host, &met) < 0)
-		out->failed = true;
-	for (size_t i = 0; i < plan->world; i++) {
-		const struct plan_rank	*r = &plan->rank[i];
-		struct strv		 late = STRV_INIT;
-		size_t			 frame;
+	wire_put(out, (uint32_t)(run->options->grace_s * 1000));
+	wire_put(out, (uint32_t)run->plan->hosts.host[r->host].slots);
+	wire_put(out, (uint32_t)rank);
+	say_place(run, rank, out, &late);
+	wire_put_text(out, run->plan->folder);
+	wire_put(out, (uint32_t)r->argv.count);
+	for (size_t k = 0; k < r->argv.count; k++)
+		wire_put_text(out, r->argv.item[k]);
+	wire_put(out, (uint32_t)(met->count + r->env.count + late.count));
+	for (size_t k = 0; k < met->count; k++)
+		wire_put_text(out, met->item[k]);
+	for (size_t k = 0; k < r->env.count; k++)
+		wire_put_text(out, r->env.item[k]);
+	for (size_t k = 0; k < late.count; k++)
+		wire_put_text(out, late.item[k]);
+	wire_end(out, frame);
+	strv_clear(&late);
+}
 
-		if (r->host != host)
-			continue;
-		frame = wire_begin(out, WIRE_START);
-		wire_put(out, (uint32_t)(run->options->grace_s * 1000));
-		wire_put(out, (uint32_t)plan->hosts.host[host].slots);
-		wire_put(out, (uint32_t)i);
-		say_place(run, i, out, &late);
-		wire_put_text(out, plan->folder);
-		wire_put(out, (uint32_t)r->argv.count);
-		for (size_t k = 0; k < r->argv.count; k++)
-			wire_put_text(out, r->argv.item[k]);
-		wire_put(out, (uint32_t)(met.count + r->env.count +
-		    late.count));
-		for (size_t k = 0; k < met.count; k++)
-			wire_put_text(out, met.item[k]);
-		for (size_t k = 0; k < r->env.count; k++)
-			wire_put_text(out, r->env.item[k]);
-		for (size_t k = 0; k < late.count; k++)
-			wire_put_text(out, late.item[k]);
-		wire_end(out, frame);
-		strv_clear(&late);
+static void
+start_all(struct run *run)
+{
+	struct strv	met = STRV_INIT;	/* where the ranks meet */
+	size_t		of = hosts(run);	/* for which host that is */
+
+	for (size_t i = 0; i < run->plan->world; i++) {
+		size_t host = run->plan->rank[i].host;
+
+		if (host != of) {
+			strv_clear(&met);
+			of = host;
+			if (run_address_env(run, host, &met) < 0)
+				run->peer[host].out.failed = true;
+		}
+		say_start(run, i, &met);
 	}
 	strv_clear(&met);
 }
@@ -121,8 +129,7 @@ advance(struct run *run)
 	run->step = RUN;
 	run->started = clock_ms();
 	run_input_begin(run);
-	for (size_t h = 0; h < hosts(run); h++)
-		say_start(run, h);
+	start_all(run);
 }
 
 static void
@@ -246,6 +253,7 @@ read_peer(struct run *run, size_t host)
 {
 	struct peer		*peer = &run->peer[host];
 	struct wire_frame	 frame;
+	struct buf		 view;
 	int			 got = wire_fill(peer->transport->fd(peer->link),
 				    &peer->in);
 	int			 next = 0;
@@ -255,11 +263,12 @@ read_peer(struct run *run, size_t host)
 		next = wire_skip_noise(&peer->in);
 		peer->heard_agent = next == 1;
 	}
-	while (peer->heard_agent &&
-	    (next = wire_next(&peer->in, &frame)) == 1) {
+	view = peer->in;
+	while (peer->heard_agent && (next = wire_next(&view, &frame)) == 1) {
 		hear(run, host, &frame);
-		buf_take(&peer->in, wire_size(&peer->in));
+		wire_skip(&view);
 	}
+	buf_take(&peer->in, peer->in.len - view.len);
 	if (next < 0)
 		lose(run, host, "its agent sent something that cannot be read");
 	else if (got != 1)

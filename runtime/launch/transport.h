@@ -37,7 +37,8 @@ struct transport {
 extern const struct transport transport_exec, transport_srun;
 
 /* What leads to another host; the SSH transport is loaded, once.  NULL with the
- * reason. */
+ * reason.  With ACCEL_TEST_TRANSPORT=exec in the environment, tests have a
+ * thousand hosts on one: each name's agent runs here. */
 const struct transport *transport_remote(
     const struct transport_options *options, struct err *err);
 #endif

@@ -111,6 +111,15 @@ wire_size(const struct buf *in)
 	return HEAD + unpack(in->data + 1);
 }
 
+void
+wire_skip(struct buf *view)
+{
+	size_t n = wire_size(view);
+
+	view->data += n;
+	view->len -= n;
+}
+
 uint32_t
 wire_get(struct wire_frame *frame)
 {

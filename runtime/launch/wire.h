@@ -88,6 +88,9 @@ int wire_next(const struct buf *in, struct wire_frame *frame);
  * is at the front, 0 where it may still come, -1 where it will not. */
 int wire_skip_noise(struct buf *in);
 size_t wire_size(const struct buf *in);
+/* Steps over it in a copy of *in, whose bytes stay where they are: many small
+ * frames are taken at once. */
+void wire_skip(struct buf *view);
 
 uint32_t wire_get(struct wire_frame *frame);
 /* Borrowed, not ended by NUL. */

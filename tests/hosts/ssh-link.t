@@ -32,6 +32,15 @@ is "no temporary file stays" "$(ls "${file%/*}" | wc -l)" 1
 : >"$file"
 probe "$agent" "$host1" say mended
 is "a damaged agent is replaced" "$out" mended
+rm "$file"
+echo 'echo good morning' >"$(host_home 1)/.bashrc"
+probe "$agent" "$host1" say there
+is "and an absent one, whatever the shell says first" "$out" \
+	"good morning
+good morning
+there"
+has "by a copy" "$said" "copied 1"
+rm "$(host_home 1)/.bashrc"
 probe "$agent" "root@$host1:22" say port
 is "user and port are taken" "$out" port
 
