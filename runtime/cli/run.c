@@ -14,6 +14,7 @@
 #include "runtime/launch/hosts.h"
 #include "runtime/launch/passed.h"
 #include "runtime/launch/plan.h"
+#include "runtime/launch/slurm.h"
 #include "runtime/launch/supervise.h"
 #include "runtime/launch/transport.h"
 
@@ -23,7 +24,7 @@ extern char **environ;
 
 struct flags {
 	struct strv	 hosts, hostfile, env, env_file;
-	const char	*ssh_config, *connect_timeout, *grace, *folder;
+	const char	*transport, *ssh_config, *connect_timeout, *grace, *folder;
 	const char	*log_dir, *tee, *redirects;
 	struct view_flags view;
 	bool		 shell, keep_going;
@@ -34,6 +35,8 @@ static const struct option options[] = {
 	    "the machines"),
 	VALUES(struct flags, hostfile, "hostfile", 0, "FILE", TAKES_FILE,
 	    "the same, a line a host"),
+	VALUE(struct flags, transport, "transport", 0, "ssh|srun", TAKES_TEXT,
+	    "how hosts are reached; srun in a Slurm allocation"),
 	VALUE(struct flags, ssh_config, "ssh_config", 0, "FILE", TAKES_FILE,
 	    "instead of ~/.ssh/config"),
 	VALUE(struct flags, connect_timeout, "connect_timeout", 0, "SECONDS",
@@ -65,6 +68,7 @@ struct order {
 	struct strv	 env, argv;
 	double		 grace_s;
 	long		 connect_timeout_s;
+	bool		 srun;		/* is the transport */
 };
 
 /* What the flags mean. */
@@ -114,7 +118,7 @@ static int
 start(const struct order *o, const struct flags *f, struct err *err)
 {
 	struct transport_options transport = {
-		.ssh_config = f->ssh_config,
+		.srun = o->srun, .ssh_config = f->ssh_config,
 		.connect_timeout_s = (int)o->connect_timeout_s,
 	};
 	struct supervise_options how = {
@@ -163,6 +167,9 @@ run(struct call *call, struct err *err)
 
 	if (read_flags(&o, call, err) < 0)
 		code = EXIT_USAGE;
+	else if (slurm_choose(((struct flags *)call->options)->transport,
+	    &o.hosts, false, &o.srun, err) < 0)
+		code = -1;
 	else
 		code = start(&o, call->options, err);
 	hosts_clear(&o.hosts);

@@ -134,6 +134,11 @@ alloc -N2 -n3 -- "$accel" check --cpu
 is "accel check looks at the nodes" "$status" 0
 has "at each" "$out" "n2    1"
 
+alloc -N2 -- "$accel" run hostname
+is "accel run takes the nodes too" "$status $(sort "$work/out")" \
+	"0 n1:0 accel-host1
+n2:1 accel-host2"
+
 # Who decides.
 fresh
 alloc -N2 -n3 -- "$accel" launch --cpu --hosts localhost:2 --no_python \
