@@ -24,7 +24,8 @@ extern char **environ;
 
 struct flags {
 	struct strv	 hosts, hostfile, env, env_file;
-	const char	*transport, *ssh_config, *connect_timeout, *grace, *folder;
+	const char	*transport, *ssh_config, *connect_timeout, *grace;
+	const char	*folder;
 	const char	*log_dir, *tee, *redirects;
 	struct view_flags view;
 	bool		 shell, keep_going;

@@ -76,7 +76,8 @@ counts(size_t *hosts, struct err *err)
 static socklen_t
 address(struct sockaddr_un *to)
 {
-	const char	*job = getenv("ACCEL_JOB"), *host = getenv("GROUP_RANK");
+	const char	*job = getenv("ACCEL_JOB");
+	const char	*host = getenv("GROUP_RANK");
 	int		 n;
 
 	*to = (struct sockaddr_un){ .sun_family = AF_UNIX };

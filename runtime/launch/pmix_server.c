@@ -364,7 +364,9 @@ pmix_server_start(const struct pmix_job *job, struct err *err)
 int
 pmix_server_env(long local_rank, struct strv *env, struct err *err)
 {
-	pmix_proc_t	 who = { .rank = (pmix_rank_t)(server.first + local_rank) };
+	pmix_proc_t	 who = {
+		.rank = (pmix_rank_t)(server.first + local_rank)
+	};
 	pmix_status_t	 status, later = PMIX_SUCCESS;
 	char		**more = calloc(1, sizeof *more);
 	int		 ret = 0;
@@ -372,8 +374,8 @@ pmix_server_env(long local_rank, struct strv *env, struct err *err)
 	if (!more)
 		return err_nomem(err);
 	snprintf(who.nspace, sizeof who.nspace, "%s", server.job.name);
-	status = wait_answer(lib.client(&who, getuid(), getgid(), NULL, answered,
-	    &later), &later);
+	status = wait_answer(lib.client(&who, getuid(), getgid(), NULL,
+	    answered, &later), &later);
 	if (status == PMIX_SUCCESS)
 		status = lib.fork(&who, &more);
 	if (status != PMIX_SUCCESS)

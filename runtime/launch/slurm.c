@@ -188,8 +188,8 @@ check_alone(struct err *err)
 	}
 	if (!tasks || num_parse(tasks, 2, NODES_MAX, &n) < 0)
 		return 0;
-	err_set(err, "srun started %ld of these launchers, and one is enough for "
-	    "all nodes", n);
+	err_set(err, "srun started %ld of these launchers, and one is enough "
+	    "for all nodes", n);
 	return err_hint(err, "start it without srun, in the batch script or "
 	    "behind salloc; or give --hosts localhost, for this node alone");
 }

@@ -8,8 +8,9 @@
 
 struct err;
 
-/* Starts the program, looked for on PATH where it has no slash, as the leader of a process group: the terminal's ^C is
- * for us alone.  With "words", its stderr is kept for spawned_said(). */
+/* Starts the program, looked for on PATH where it has no slash, as the leader
+ * of a process group: the terminal's ^C is for us alone.  With "words", its
+ * stderr is kept for spawned_said(). */
 int  spawned_open(const char *file, char *const argv[], char *const envp[],
     bool words, void **link, struct err *err);
 int  spawned_fd(const void *link);
@@ -19,6 +20,7 @@ int  spawned_wait(void *link);
  * Given by malloc; NULL without memory. */
 char *spawned_said(const void *link);
 /* Closes the link and waits for the program, 20 s at most, until it is told to
- * end; a stopped one goes on first.  "told" is how: a signal, before SIGKILL. */
+ * end; a stopped one goes on first.  "told" is how: a signal, before
+ * SIGKILL. */
 void spawned_close(void *link, int told);
 #endif

@@ -129,7 +129,8 @@ srun_result(void *link, struct err *err)
 	if (said && *said)
 		err_set(err, "srun: %s", said);
 	else if (WIFSIGNALED(status))
-		err_set(err, "srun was ended by %s", strsignal(WTERMSIG(status)));
+		err_set(err, "srun was ended by %s",
+		    strsignal(WTERMSIG(status)));
 	else
 		err_set(err, "srun ended with exit code %d",
 		    WEXITSTATUS(status));

@@ -4,6 +4,8 @@
 . "${top_srcdir:-.}/tests/tap.sh"
 . "$top_srcdir/tests/hosts/netns.sh"
 accel=$top_builddir/accel
+# What Open MPI leaves behind where it is killed.
+export OMPI_MCA_orte_tmpdir_base="$work"
 sum=$top_builddir/tests/hosts/openmpi-sum
 if [ ! -x "$top_builddir/accel-pmix" ]; then
 	skip "built without libpmix-dev"

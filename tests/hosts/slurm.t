@@ -75,6 +75,8 @@ if ! await 20 idle; then
 fi
 
 accel=$top_builddir/accel
+# What Open MPI leaves behind where it is killed.
+export OMPI_MCA_orte_tmpdir_base="$work"
 rank=$top_srcdir/tests/hosts/rank.sh
 alloc() { # salloc's flags -- command...; fills $out, $said, $status
 	timeout 90 salloc -Q "$@" >"$work/out" 2>"$work/said" </dev/null
