@@ -123,6 +123,8 @@ hear_hello(struct run *run, size_t host, struct wire_frame *frame)
 	struct peer	*peer = &run->peer[host];
 	char		*text;
 
+	if (peer->greeted)
+		return;
 	if (wire_get(frame) != WIRE_VERSION)
 		run_problem(run, host, "the agent there is another version",
 		    "remove ~/.cache/accel there");
@@ -155,6 +157,8 @@ hear_checked(struct run *run, size_t host, struct wire_frame *frame)
 	const char	*then;
 	double		 time;
 
+	if (peer->checked)	/* it is asked once: nothing heaps up */
+		return;
 	for (uint32_t i = 0; i < n && !frame->bad; i++) {
 		bool	 fatal = wire_get(frame) != 0;
 		char	*text = wire_get_text(frame);

@@ -31,6 +31,14 @@ fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_yaml_LDADD = runtime/config/libconfig.la
 EXTRA_DIST += %D%/corpus %D%/fuzz.sh
 
+# Both ends of an agent's link.
+check_PROGRAMS += %D%/agent %D%/launcher
+TESTS += %D%/agent %D%/launcher
+%C%_agent_SOURCES = %D%/agent.c $(fuzz_main)
+%C%_agent_LDADD = runtime/launch/liblaunch.la
+%C%_launcher_SOURCES = %D%/launcher.c $(fuzz_main)
+%C%_launcher_LDADD = runtime/launch/liblaunch.la
+
 check_PROGRAMS += %D%/mkdict
 %C%_mkdict_SOURCES = %D%/mkdict.c
 %C%_mkdict_LDADD = runtime/config/libconfig.la
@@ -41,8 +49,8 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agentwire checkpoint devicewire edit flags hosts json rules \
-	terminal weights yaml
+fuzz_names = agent agentwire checkpoint devicewire edit flags hosts json \
+	launcher rules terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libsafetensors_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
@@ -50,6 +58,11 @@ fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
 fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
 	-DPLUGIN_DIR='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
+fuzz_extra_agent = %D%/with/runtime/launch/topology.o \
+	%D%/with/runtime/launch/wire.o
+fuzz_extra_launcher = $(patsubst %.c,%D%/with/%.o,$(filter-out \
+	runtime/launch/supervise.c,$(filter %.c, \
+	$(runtime_launch_liblaunch_la_SOURCES))))
 fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
 fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
@@ -57,6 +70,8 @@ fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
 
 $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
+$(filter-out $(fuzz_extra_agentwire) $(fuzz_extra_hosts) \
+    $(fuzz_extra_terminal), $(fuzz_extra_launcher)) \
 $(fuzz_extra_hosts) $(fuzz_extra_terminal): %D%/with/%.o: %.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(fuzz_compile) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
@@ -65,10 +80,13 @@ $(fuzz_objects): | $(BUILT_SOURCES)
 
 .PHONY: fuzz
 fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-    $(fuzz_extra_hosts) $(fuzz_extra_terminal) %D%/mkdict
+    $(fuzz_extra_hosts) $(fuzz_extra_terminal) $(fuzz_extra_launcher) \
+    %D%/mkdict
 	@for name in $(fuzz_names); do \
 		extra=; \
 		case $$name in \
+		agent) extra='$(fuzz_extra_agent)' ;; \
+		launcher) extra='$(fuzz_extra_launcher) $(HWLOC_LIBS)' ;; \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames from whoever holds an agent's link.  All of its handlers are here but
+ * what would touch this machine: no program starts, no socket opens. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define main(...) agent_main(__VA_ARGS__)
+#include "runtime/launch/agent.c"
+#undef main
+
+#include "tests/fuzz/fuzz.h"
+
+#define chdir(path) ((void)(path), 0)
+#define putenv(item) MUST(item)
+#include "runtime/launch/agent_check.c"
+#include "runtime/launch/agent_input.c"
+#include "runtime/launch/agent_start.c"
+#undef chdir
+#define socket(...) (errno = EAFNOSUPPORT, -1)
+#include "runtime/launch/agent_net.c"
+#undef socket
+
+/* No rank: what follows a fork that fails is all that is left. */
+pid_t warden_fork(const struct warden *w)
+{
+	(void)w;
+	errno = EAGAIN;
+	return -1;
+}
+
+void warden_prepare(struct warden *w, const char *job)
+{
+	MUST(!job || strlen(job) < WIRE_MAX);
+	w->cgroup[0] = '\0';
+}
+
+void warden_post(struct warden *w) { (void)w; }
+void warden_beat(struct warden *w) { (void)w; }
+void warden_dismiss(struct warden *w) { (void)w; }
+void agent_facts(struct answer *to, const char *folder)
+{
+	answer_fact(to, "folder=%s", folder);
+}
+void agent_python(struct answer *to, const char *python)
+{
+	answer_fact(to, "python=%s", python);
+}
+bool agent_activate(struct agent *a, struct answer *to, const char *path)
+{
+	(void)a, (void)to;
+	return *path == '/';
+}
+int agent_environ(void) { return 0; }
+void agent_tidy(void) { }
+void agent_oom_begin(struct agent_oom *o) { (void)o; }
+void agent_oom_why(struct agent_oom *o, pid_t pid, char *why, size_t size)
+{
+	(void)o, (void)pid, (void)size;
+	*why = '\0';
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct agent		a = { .held = -1, .input = { .fd = -1 },
+				    .linked = true, .warden.line = -1 };
+	struct wire_frame	frame;
+	struct buf		view;
+	int			got;
+
+	if (n)
+		MUST(!buf_add(&a.in, data, n));
+	view = a.in;
+	while (a.linked && (got = wire_next(&view, &frame)) == 1) {
+		obey(&a, &frame);
+		wire_skip(&view);
+	}
+	/* No rank has begun, and whatever it said is frames. */
+	for (size_t i = 0; i < a.rank_count; i++)
+		MUST(a.rank[i].pid <= 0);
+	view = a.out;
+	while ((got = wire_next(&view, &frame)) == 1)
+		wire_skip(&view);
+	MUST(got == 0 && view.len == 0);
+	agent_release(&a);
+	if (a.input.fd >= 0)
+		close(a.input.fd);
+	buf_clear(&a.input.pending);
+	free(a.rank);
+	buf_clear(&a.in);
+	buf_clear(&a.out);
+	return 0;
+}
