@@ -254,7 +254,8 @@ forward(struct order *o)
 	static const char *const prefixes[] = {
 		"ACCELERATE_", "ACCEL_", "FSDP_", "PARALLELISM_", "MEGATRON_",
 		"NCCL_", "RCCL_", "GLOO_", "UCX_", "MPIR_", "OMPI_MCA_",
-		"PMIX_MCA_", "CUDA_", "HIP_", "ROCR_", "PYTORCH_", "TORCH_", "TORCHELASTIC_", "PYTHON",
+		"PMIX_MCA_", "CUDA_", "HIP_", "ROCR_", "PYTORCH_", "TORCH_",
+		"TORCHELASTIC_", "PYTHON",
 		"HF_", "TRANSFORMERS_", "OMP_", "OPENBLAS_", "MKL_", "KMP_",
 		"LANG=", "LC_",
 	};
