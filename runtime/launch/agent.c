@@ -255,6 +255,7 @@ pass_signal(struct agent *a, int sig)
 {
 	size_t frame;
 
+	agent_started(a);	/* one has no session yet until then */
 	signal_ranks(a, sig);
 	if (sig == SIGCONT)
 		a->paused = false;

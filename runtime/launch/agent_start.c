@@ -93,6 +93,9 @@ become(const struct order *order, int in, int out, int err, int pmi,
 	if (getppid() != agent)
 		_exit(125);
 	signal(SIGPIPE, SIG_DFL);
+	/* A shell's "accel launch &" ignores these, and we forward them. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(in >= 0 ? in : null, 0);

@@ -87,6 +87,7 @@ struct run {
 	int				 signals, caught;
 	struct rejoin			*rejoin;	/* a hope each */
 	bool				 back;		/* a host is */
+	bool				 others_wait;	/* for rank 0's start */
 	int64_t				 began, started, stop_at, give_up_at;
 	struct failure			 failure;
 	bool				 reading;	/* stdin, for rank 0 */

@@ -94,8 +94,9 @@ say_start(struct run *run, size_t rank, const struct strv *met)
 	strv_clear(&late);
 }
 
+/* The ranks of rank 0's host, or all others. */
 static void
-start_all(struct run *run)
+start_on(struct run *run, bool first)
 {
 	struct strv	met = STRV_INIT;	/* where the ranks meet */
 	size_t		of = hosts(run);	/* for which host that is */
@@ -103,6 +104,8 @@ start_all(struct run *run)
 	for (size_t i = 0; i < run->plan->world; i++) {
 		size_t host = run->plan->rank[i].host;
 
+		if ((host == 0) != first)
+			continue;
 		if (host != of) {
 			strv_clear(&met);
 			of = host;
@@ -112,6 +115,14 @@ start_all(struct run *run)
 		say_start(run, i, &met);
 	}
 	strv_clear(&met);
+}
+
+static void
+start_others(struct run *run)
+{
+	if (run->others_wait && !run->stopping && !run->caught)
+		start_on(run, false);
+	run->others_wait = false;
 }
 
 /* Starts the ranks when every host was looked at and none has a problem. */
@@ -129,7 +140,12 @@ advance(struct run *run)
 	run->step = RUN;
 	run->started = clock_ms();
 	run_input_begin(run);
-	start_all(run);
+	/* Ranks must not meet rank 0's agent, which listens at the port until
+	 * it starts rank 0: the other hosts start when it has. */
+	run->others_wait = true;
+	start_on(run, true);
+	if (run->hold != HOLD_YES)
+		start_others(run);
 }
 
 static void
@@ -173,6 +189,8 @@ hear_rank(struct run *run, size_t host, struct wire_frame *frame)
 	switch (frame->type) {
 	case WIRE_STARTED:
 		run_rank_started(run, rank, (pid_t)wire_get(frame));
+		if (rank == 0)
+			start_others(run);
 		break;
 	case WIRE_OUT:
 		number = (int)wire_get(frame);
@@ -293,8 +311,8 @@ pause_if_all_are(struct run *run)
 	int64_t now;
 
 	for (size_t h = 0; h < hosts(run); h++)
-		if (!run->peer[h].paused && !run->peer[h].closed &&
-		    !run->peer[h].done)
+		if (run->peer[h].greeted && !run->peer[h].paused &&
+		    !run->peer[h].closed && !run->peer[h].done)
 			return;
 	run->pausing = false;
 	now = clock_ms();
@@ -320,8 +338,8 @@ read_signals(struct run *run)
 			pause_begin(run);
 		} else if (sig == SIGUSR1 || sig == SIGUSR2) {
 			say_number(run, WIRE_SIGNAL, (uint32_t)sig);
-		} else if (run->caught || run->step < RUN) {
-			run->caught = sig;	/* the second time, or too early */
+		} else if (run->caught || run->stopping || run->step < RUN) {
+			run->caught = sig;	/* again, too early, or too late */
 			stop_all(run, 0);
 		} else {
 			run->caught = sig;
@@ -524,13 +542,17 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	struct pollfd	*fds = calloc(4 + plan->hosts.count + (options->absent ?
 			    options->absent->count : 0), sizeof *fds);
 	sigset_t	 set, old;
+	struct sigaction hangup;
 	int		 code = 0;
 	struct signalfd_siginfo info;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	/* Under nohup there is no such signal. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 &&
+	    hangup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);

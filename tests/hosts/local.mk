@@ -32,3 +32,8 @@ endif
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
 EXTRA_DIST += %D%/netns.sh %D%/rank.sh
+check_PROGRAMS += %D%/meet
+%C%_meet_SOURCES = %D%/meet.c
+dist_check_SCRIPTS += %D%/ports.t %D%/signals.t
+TESTS      += %D%/ports.t %D%/signals.t
+EXTRA_DIST += %D%/signals.sh
