@@ -198,6 +198,12 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 		goto nomem;
 	new.python = !c->launch.no_python;
 	new.wrapped = order->pmix && new.world > 1;
+	if (new.wrapped && new.map.by == MAP_NODE) {
+		err_set(err, "--map_by node: ranks of Open MPI fill one host "
+		    "after the other");
+		err_hint(err, "leave it out, or build the program with MPICH");
+		goto fail;
+	}
 	new.devices = config_wants_device(c) && !c->main.gpu_ids &&
 	    !strv_getenv(order->env, "CUDA_VISIBLE_DEVICES");
 	new.port = c->main.main_process_port > 0 ? c->main.main_process_port : 0;
