@@ -41,7 +41,7 @@ struct flags {
 	const char	*config_file, *ssh_config, *mpi, *grace, *nnodes;
 	struct strv	 hosts, hostfile, env, env_file;
 	const char	*connect_timeout, *transport, *activate;
-	bool		 print, keep_unknown, no_preflight, json;
+	bool		 print, keep_unknown, no_preflight, json, sync;
 	const char	*map_by, *bind_to;
 	bool		 gpu_per_rank;
 	struct view_flags view;
@@ -66,6 +66,8 @@ struct flags {
 	    "variables for every rank, a line each: NAME=VALUE"), \
 	VALUE(struct flags, activate, "activate", 0, "PATH", TAKES_FILE, \
 	    "on each host: a venv, a conda environment, or a script"), \
+	SWITCH(struct flags, sync, "sync", 0, \
+	    "copy this folder to hosts that do not share it"), \
 	VALUE(struct flags, connect_timeout, "connect_timeout", 0, "SECONDS", \
 	    TAKES_TEXT, "how long a dead host may stay silent (10)"), \
 	SWITCH(struct flags, no_preflight, "no_preflight", 0, \
@@ -108,7 +110,7 @@ struct order {
 	long		 connect_timeout_s;
 	const char	*transport, *mpi; /* or NULL */
 	bool		 srun;		/* is the transport */
-	bool		 print, no_preflight;
+	bool		 print, no_preflight, sync;
 	bool		 check, json;	/* accel check */
 	struct map_wish	 map;
 	char		**script;	/* the rest of argv */
@@ -145,6 +147,7 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->no_preflight = f->no_preflight;
 	o->json = f->json;
 	o->activate = f->activate;
+	o->sync = f->sync;
 	if (f->connect_timeout && num_parse(f->connect_timeout, 1, 3600,
 	    &o->connect_timeout_s) < 0) {
 		err_set(err, "--connect_timeout %s: not a number of seconds",
@@ -347,6 +350,23 @@ find_pmix(const struct order *o, const char *agent, char **path,
 	    "--mpi pmi, if this is another MPI");
 }
 
+/* A copy of the folder is elsewhere: a program in it is meant by its place
+ * there.  Gives that in *moved. */
+static int
+place_in(const char *folder, char **program, char **moved)
+{
+	size_t n = strlen(folder);
+
+	if (strncmp(*program, folder, n) || (*program)[n] != '/')
+		return 0;
+	if (asprintf(moved, "./%s", *program + n + 1) < 0) {
+		*moved = NULL;
+		return -1;
+	}
+	*program = *moved;
+	return 0;
+}
+
 static int
 start(struct order *o, struct err *err)
 {
@@ -374,7 +394,7 @@ start(struct order *o, struct err *err)
 		.command = "launch", .argv = o->script,
 		.config_file = o->config->path,
 	};
-	char				*folder, *agent, *pmix = NULL;
+	char				*folder, *agent, *pmix = NULL, *moved = NULL;
 	int				 code = -1;
 	bool				 remote = false;
 
@@ -401,6 +421,11 @@ start(struct order *o, struct err *err)
 	order.env = &o->env;
 	order.slurm = o->srun;
 	order.activate = o->activate;
+	order.sync = o->sync;
+	if (o->sync && *o->script && place_in(folder, o->script, &moved) < 0) {
+		err_nomem(err);
+		goto out;
+	}
 	if (o->print) {
 		code = launch_print(&order, err);
 		goto out;
@@ -425,6 +450,7 @@ start(struct order *o, struct err *err)
 		    "  on CPUs, use --cpu\n");
 	code = rounds(&order, &o->hosts, o->nnodes, &show, &how, err);
 out:
+	free(moved);
 	free(folder);
 	free(agent);
 	free(pmix);

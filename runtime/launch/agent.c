@@ -275,6 +275,8 @@ obey(struct agent *a, struct wire_frame *frame)
 	case WIRE_HOLD:		agent_hold(a, frame); break;
 	case WIRE_PROBE:	agent_probe(a, frame); break;
 	case WIRE_START:	agent_start(a, frame); break;
+	case WIRE_TREE:		agent_tree(a, frame); break;
+	case WIRE_FILE:		agent_file(a, frame); break;
 	case WIRE_PMI:		answer_pmi(a, frame); break;
 	case WIRE_SIGNAL:	pass_signal(a, (int)wire_get(frame)); break;
 	case WIRE_INPUT:	agent_input(a, frame); break;

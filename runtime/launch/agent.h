@@ -49,6 +49,7 @@ struct agent {
 	size_t			 rank_count;
 	uint32_t		 orders, ordered;	/* ranks to come, come */
 	int			 held;		/* the port of rank 0, or -1 */
+	const char		*staged;	/* instead of the folder, or NULL */
 	char			*token;		/* for who comes to it */
 	int			*caller;	/* who came, until they leave */
 	size_t			 callers;
@@ -90,6 +91,10 @@ void agent_python(struct answer *to, const char *python);
 bool agent_activate(struct agent *a, struct answer *to, const char *path);
 /* What its shell becomes: writes the environment to descriptor 3. */
 int  agent_environ(void);
+
+/* agent_sync.c: TREE and FILE; sets a->staged. */
+void agent_tree(struct agent *a, struct wire_frame *frame);
+void agent_file(struct agent *a, struct wire_frame *frame);
 
 /* agent_tidy.c: removes old agents beside this one. */
 void agent_tidy(void);

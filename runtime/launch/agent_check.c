@@ -91,7 +91,7 @@ look(struct agent *a, struct answer *to, uint32_t what, const char *folder,
 
 	if (chdir(folder) < 0) {
 		answer_problem(to, true, "the working folder must be there on "
-		    "every host", "%.200s: %s", folder, strerror(errno));
+		    "every host, or be copied: --sync", "%.200s: %s", folder, strerror(errno));
 		there = false;
 	}
 	/* Without its environment, that a program is missing says nothing. */
@@ -142,7 +142,7 @@ agent_check(struct agent *a, struct wire_frame *frame)
 	if (!folder || !program || !script || !path || !activate)
 		answer_problem(&all, true, "", "a broken message");
 	else
-		look(a, &all, what, folder, program, script, path, activate);
+		look(a, &all, what, a->staged ? a->staged : folder, program, script, path, activate);
 	answer = wire_begin(&a->out, WIRE_CHECKED);
 	wire_put(&a->out, all.problems);
 	buf_add(&a->out, buf_text(&all.problem), all.problem.len);

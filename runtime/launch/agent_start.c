@@ -220,6 +220,14 @@ agent_start(struct agent *a, struct wire_frame *frame)
 	agent_release(a);
 	if (order_read(frame, &order) < 0)
 		goto nonsense;
+	if (a->staged) {
+		free(order.folder);
+		order.folder = strdup(a->staged);
+		if (!order.folder) {
+			order_clear(&order);
+			goto nonsense;
+		}
+	}
 	if (a->ordered == 0)
 		warden_prepare(&a->warden, strv_getenv(&order.env, "ACCEL_JOB"));
 	if (!a->stopping)

@@ -196,6 +196,7 @@ plan_make(struct plan *plan, const struct plan_order *order, struct err *err)
 		new.address = strdup(c->main.main_process_ip);
 	if (order->activate && !(new.activate = strdup(order->activate)))
 		goto nomem;
+	new.sync = order->sync;
 	new.python = !c->launch.no_python;
 	new.wrapped = order->pmix && new.world > 1;
 	if (new.wrapped && new.map.by == MAP_NODE) {

@@ -41,6 +41,7 @@ struct plan {
 	bool			 wrapped;	/* argv[0] starts the program,
 						   argv[1] */
 	bool			 python;	/* that is an interpreter */
+	bool			 sync;		/* copy the folder to hosts */
 	bool			 devices;	/* each rank takes a GPU of its own */
 	char			*role;		/* of the ranks */
 	bool			 apart;		/* they do not meet: no address */
@@ -65,6 +66,7 @@ struct plan_order {
 	bool			 elastic;	/* the hosts' slots say how many
 						   ranks, not the configuration */
 	const char		*activate;	/* or NULL */
+	bool			 sync;
 };
 
 #define PLAN_INIT { .hosts = HOSTS_INIT }

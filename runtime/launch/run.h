@@ -14,6 +14,7 @@
 #include "runtime/launch/output.h"
 #include "runtime/launch/plan.h"
 #include "runtime/launch/supervise.h"
+#include "runtime/launch/listing.h"
 
 struct pmi;
 struct pollfd;
@@ -44,6 +45,9 @@ struct peer {			/* a host */
 	size_t			 asked, answered;	/* addresses to try */
 	struct reach		 reach[RUN_ADDRESSES];
 	char			 interface[20];	/* of the address that is used */
+	uint32_t		*want;		/* files, of run->tree */
+	size_t			 wanted, sent;
+	int			 file;		/* the one that is sent, or -1 */
 	bool			 heard_agent;	/* no shell's noise any more */
 	bool			 greeted, checked, done, closed;
 	bool			 paused;
@@ -90,6 +94,9 @@ struct run {
 	bool				 others_wait;	/* for rank 0's start */
 	int64_t				 began, started, stop_at, give_up_at;
 	struct failure			 failure;
+	struct listing			 tree;	/* with --sync */
+	uint64_t			 sync_bytes, sync_sent;
+	int64_t				 sync_began, sync_shown;
 	bool				 reading;	/* stdin, for rank 0 */
 	size_t				 unread;	/* bytes that it has not taken */
 };
@@ -123,6 +130,13 @@ void run_check_report(const struct run *run);
 /* Hands what was found to who asked for no more.  Gives the exit code. */
 int  run_check_result(const struct run *run);
 void run_check_clear(struct peer *peer);
+
+/* run_sync.c: sends the list of files; false with a problem. */
+bool run_sync_begin(struct run *run, size_t host);
+/* WANT and SYNCED; true when the copy is there. */
+bool run_sync_hear(struct run *run, size_t host, struct wire_frame *frame);
+/* Sends what hosts have room for. */
+void run_sync_tick(struct run *run);
 
 /* run_compare.c: what is wrong with hosts only in view of the others. */
 void run_compare(struct run *run);

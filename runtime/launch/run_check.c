@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/base/num.h"
 #include "runtime/launch/supervise.h"
@@ -52,8 +53,8 @@ run_warning(struct run *run, size_t host, const char *text, const char *hint)
 	note(run, host, false, text, hint);
 }
 
-void
-run_check_begin(struct run *run, size_t host)
+static void
+say_check(struct run *run, size_t host)
 {
 	const struct plan	*plan = run->plan;
 	struct buf		*out = &run->peer[host].out;
@@ -76,6 +77,16 @@ run_check_begin(struct run *run, size_t host)
 	wire_put_text(out, path ? path : "");
 	wire_put_text(out, plan->activate ? plan->activate : "");
 	wire_end(out, frame);
+}
+
+void
+run_check_begin(struct run *run, size_t host)
+{
+	/* A copy must be there before it can be looked at. */
+	if (!run->plan->sync || host_is_local(&run->plan->hosts.host[host]))
+		say_check(run, host);
+	else if (!run_sync_begin(run, host))
+		run->peer[host].checked = true;
 }
 
 /* Rank 0's host holds the port as soon as it is there. */
@@ -230,6 +241,15 @@ run_check_hear(struct run *run, size_t host, struct wire_frame *frame)
 {
 	switch (frame->type) {
 	case WIRE_HELLO:	hear_hello(run, host, frame); break;
+	case WIRE_WANT:
+		run_sync_hear(run, host, frame);
+		break;
+	case WIRE_SYNCED:
+		if (run_sync_hear(run, host, frame))
+			say_check(run, host);
+		else
+			run->peer[host].checked = true;
+		break;
 	case WIRE_CHECKED:	hear_checked(run, host, frame); break;
 	case WIRE_HELD:
 		if (host == 0 && run->hold == HOLD_ASKED)
@@ -282,6 +302,8 @@ run_check_tick(struct run *run)
 {
 	bool all = true;
 
+	if (run->plan->sync)
+		run_sync_tick(run);
 	/* The addresses of rank 0's host are among its facts; a local one is
 	 * known by who is there to be reached. */
 	for (size_t h = 0; h < hosts(run); h++)
@@ -374,4 +396,8 @@ run_check_clear(struct peer *peer)
 	peer->trouble = NULL;
 	peer->troubles = 0;
 	strv_clear(&peer->facts);
+	if (peer->want && peer->file >= 0)
+		close(peer->file);
+	free(peer->want);
+	peer->want = NULL;
 }

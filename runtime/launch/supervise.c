@@ -223,6 +223,8 @@ hear(struct run *run, size_t host, struct wire_frame *frame)
 	case WIRE_CHECKED:
 	case WIRE_HELD:
 	case WIRE_PROBED:
+	case WIRE_WANT:
+	case WIRE_SYNCED:
 		run_check_hear(run, host, frame);
 		break;
 	case WIRE_STARTED:
@@ -588,6 +590,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		buf_clear(&run.peer[h].out);
 	}
 	run_seat_clear(&run);
+	listing_clear(&run.tree);
 	output_clear(&run.output);
 	pmi_free(run.pmi);
 	for (size_t i = 0; run.end && i < plan->world; i++)

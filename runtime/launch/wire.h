@@ -63,7 +63,15 @@ enum wire_type {
 	WIRE_OUT,	/* rank, stream 1 or 2, bytes */
 	WIRE_EXIT,	/* rank, status as of waitpid, reason or "" */
 	WIRE_PMI,	/* both ways: rank, a line of PMI-1 */
-	WIRE_DONE	/* no process of the job is left */
+	WIRE_DONE,	/* no process of the job is left */
+	/* a copy of the working folder, before WIRE_CHECK */
+	WIRE_TREE,	/* folder, what tells it from others, name of the copy,
+			   last?, n, (kind, path, target, mode, size, seconds,
+			   nanoseconds)...: what is to be there; 8 bytes for size
+			   and seconds */
+	WIRE_WANT,	/* from the agent: n, index...: send these files */
+	WIRE_FILE,	/* index, last?, bytes */
+	WIRE_SYNCED	/* from the agent: problem or "", what to do, folder */
 };
 
 /* Appends a frame: begin, put what it holds, end. */

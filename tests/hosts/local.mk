@@ -26,7 +26,7 @@ CLEANFILES += %D%/openmpi-sum
 endif
 endif
 %C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/slurm.t %D%/ssh-link.t
-%C%_hosts_tests += %D%/check.t %D%/env.t %D%/pmix.t %D%/ssh-config.t
+%C%_hosts_tests += %D%/check.t %D%/env.t %D%/pmix.t %D%/ssh-config.t %D%/sync.t
 %C%_hosts_tests += %D%/failfast.t
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)

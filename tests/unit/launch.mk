@@ -38,3 +38,7 @@ check_PROGRAMS += %D%/mpi
 TESTS += %D%/mpi
 %C%_mpi_SOURCES = %D%/mpi.c tests/tap.h
 %C%_mpi_LDADD = runtime/launch/liblaunch.la
+check_PROGRAMS += %D%/ignore
+TESTS += %D%/ignore
+%C%_ignore_SOURCES = %D%/ignore.c tests/tap.h
+%C%_ignore_LDADD = runtime/launch/liblaunch.la
