@@ -92,9 +92,11 @@ TOKEN=$secret "$top_builddir/accel" launch --cpu --env TOKEN \
 held=$!
 await 30 test -s "$work/ranks/2.argv"
 is "a secret arrives" "$(value 2 TOKEN) $(value 0 KEY)" "$secret $secret"
+# From a file: grep's own command line would have it.
+echo "$secret" >"$work/pattern"
 is "it is in no command line of any host" \
-	"$(cat /proc/[0-9]*/cmdline 2>/dev/null | grep -ac "$secret")" 0
-rm "$work/ranks"/*.env "$work/vars"
+	"$(cat /proc/[0-9]*/cmdline 2>/dev/null | grep -acf "$work/pattern")" 0
+rm "$work/ranks"/*.env "$work/vars" "$work/pattern"
 is "in no file that was written, nor in a log" \
 	"$(grep -rl "$secret" "$work" | grep -v '/\.tap$')" ""
 is "(a file with it would be found)" \
