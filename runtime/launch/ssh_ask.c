@@ -27,6 +27,7 @@ struct asked {
 
 static pthread_mutex_t	 turn = PTHREAD_MUTEX_INITIALIZER;
 static struct asked	*known;		/* turn */
+static bool		 over;		/* turn: nobody answers any more */
 
 /* When the plugin is let go of. */
 static __attribute__((destructor)) void
@@ -119,6 +120,11 @@ ssh_ask(struct ssh_link *link, const char *question, bool again, char *out,
 	while (pthread_mutex_trylock(&turn) != 0)
 		if (ssh_wait(link, -1, 0, clock_ms() + 50) < 0)
 			return -1;
+	/* ^C ends the question of one host; no other host asks it then. */
+	if (over) {
+		pthread_mutex_unlock(&turn);
+		return -1;
+	}
 	for (a = known; a && strcmp(a->question, question); a = a->next)
 		;
 	if (!a && (a = calloc(1, sizeof *a))) {
@@ -136,6 +142,7 @@ ssh_ask(struct ssh_link *link, const char *question, bool again, char *out,
 		    "waiting for an answer on the terminal");
 
 		ret = ask_terminal(link, question, a->answer, sizeof a->answer);
+		over = ret < 0;
 		atomic_store(&link->phase, phase);
 	}
 	if (ret == 0) {

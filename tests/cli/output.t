@@ -165,15 +165,14 @@ has "and to the closing block" "$said" ", role trainer)"
 
 # The closing block.
 cat >eight.py <<'E'
-import os, sys, time
+import os, signal, sys, time
 rank = int(os.environ["RANK"])
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
 open("up%d" % rank, "w").close()
 while len([n for n in os.listdir(".") if n.startswith("up")]) < 8:
     time.sleep(0.01)
 if rank == 5:
     raise ValueError("loss is nan \x1b]0;owned\x07")
-import signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
 time.sleep(0.2)
 raise ConnectionResetError("Connection reset by peer, port %d" % (4000 + rank))
 E

@@ -91,9 +91,9 @@ is "no shell has touched its words" "$(sort -u out | cut -d' ' -f2- | sort -u)" 
 	'$HOME `id`
 two  blanks'"'"
 accel run --ssh_config "$ssh_config" --hosts "$host1,$host2,$host3" --shell \
-	'[ $ACCEL_HOST_RANK = 1 ] && exit 4; exec sleep 100'
+	'[ $ACCEL_HOST_RANK = 1 ] && exit 4; exec sleep 1'"$$"
 is "a failure ends it everywhere" "$status" 4
-no_sleep() { ! pgrep -f '^sleep 100$'; }
+no_sleep() { ! pgrep -f "^sleep 1$$\$"; }
 ok "with nothing left" await 10 no_sleep
 accel run --ssh_config "$ssh_config" --hosts "$host1,$host2,$host3" \
 	--keep_going --shell '[ $ACCEL_HOST_RANK = 1 ] && exit 4; sleep 1; echo on'
