@@ -42,3 +42,7 @@ check_PROGRAMS += %D%/ignore
 TESTS += %D%/ignore
 %C%_ignore_SOURCES = %D%/ignore.c tests/tap.h
 %C%_ignore_LDADD = runtime/launch/liblaunch.la
+check_PROGRAMS += %D%/storm
+TESTS += %D%/storm
+%C%_storm_SOURCES = %D%/storm.c tests/tap.h
+%C%_storm_LDADD = runtime/launch/liblaunch.la
