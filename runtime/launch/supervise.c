@@ -467,18 +467,32 @@ turn(struct run *run, struct pollfd *fds)
 		pause_if_all_are(run);
 }
 
+/* A link needs a few descriptors: let there be enough for all hosts.  poll()
+ * itself takes no more than the limit. */
+static bool
+has_room(const struct plan *plan)
+{
+	struct rlimit	files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return true;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_max >= plan->hosts.count + 64)
+		return true;
+	fprintf(stderr, "accel: %zu hosts need more open files than the %lu that "
+	    "are allowed here\n  raise the hard limit: ulimit -Hn, or "
+	    "/etc/security/limits.conf\n", plan->hosts.count,
+	    (unsigned long)files.rlim_max);
+	return false;
+}
+
 static int
 run_init(struct run *run)
 {
 	const struct plan	*plan = run->plan;
-	struct rlimit		 files;
 	char			 kvs[80];
 
-	/* A link needs a few descriptors; let there be enough for all hosts. */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
 	snprintf(kvs, sizeof kvs, "accel-%s", plan->job);
 	run->peer = calloc(hosts(run), sizeof *run->peer);
 	run->pid = calloc(plan->world, sizeof *run->pid);
@@ -563,7 +577,9 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	signal(SIGPIPE, SIG_IGN);
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	run.began = clock_ms();
-	if (!fds || run.signals < 0 || run_init(&run) < 0 ||
+	if (!has_room(plan)) {
+		code = 1;
+	} else if (!fds || run.signals < 0 || run_init(&run) < 0 ||
 	    run_rejoin_init(&run) < 0) {
 		fprintf(stderr, "accel: out of memory\n");
 		code = 1;

@@ -314,4 +314,12 @@ is "and all is there once somebody does" "$(cat code) $(grep -cE \
 is "in each rank's order" "$(for r in 0 1 2 3; do
 	sed -n "s/^localhost:$r $r \([0-9]*\) .*/\1/p" out | sort -nc && echo $r
 done | tr '\n' ' ')" "0 1 2 3 "
+
+# More hosts than this process may have files: once, poll() refused them all and
+# the launcher went round for ever.
+said=$(ulimit -n 100 && ACCEL_TEST_TRANSPORT=exec timeout -s KILL 30 "$accel" \
+	run --hosts "$(seq -s, -f fake%g 120)" true 2>&1)
+is "too many hosts for the limit of files are an error" "$?" 1
+has "which says so" "$said" \
+	"120 hosts need more open files than the 100 that are allowed here"
 done_testing
