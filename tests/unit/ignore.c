@@ -42,12 +42,11 @@ main(void)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct buf	text = BUF_INIT;
 		struct strv	patterns = STRV_INIT;
-		char		what[200];
 
 		buf_adds(&text, rows[i].text);
-		snprintf(what, sizeof what, "row %zu: %s", i, rows[i].path);
 		ok(ignore_parse(&patterns, &text) == 0 && ignore_path(&patterns,
-		    rows[i].path, rows[i].folder) == rows[i].out, what);
+		    rows[i].path, rows[i].folder) == rows[i].out,
+		    "row %zu: %s", i, rows[i].path);
 		strv_clear(&patterns);
 		buf_clear(&text);
 	}
