@@ -116,22 +116,49 @@ struct order {
 	char		**script;	/* the rest of argv */
 };
 
+int
+launch_read(const struct launch_said *said, struct hosts *hosts,
+    struct strv *env, double *grace_s, long *connect_timeout_s,
+    struct err *err)
+{
+	for (size_t i = 0; i < said->hosts->count; i++)
+		if (hosts_add(hosts, said->hosts->item[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < said->hostfile->count; i++)
+		if (hosts_read(hosts, said->hostfile->item[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < said->env_file->count; i++)
+		if (passed_read(env, said->env_file->item[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < said->env->count; i++)
+		if (passed_add(env, said->env->item[i], environ, err) < 0)
+			return -1;
+	*grace_s = 5;
+	if (said->grace && num_parse_real(said->grace, 0, 86400, grace_s) < 0) {
+		err_set(err, "--grace %s: not a number of seconds", said->grace);
+		return err_hint(err, "such as --grace 30");
+	}
+	if (said->connect_timeout && num_parse(said->connect_timeout, 1, 3600,
+	    connect_timeout_s) < 0) {
+		err_set(err, "--connect_timeout %s: not a number of seconds",
+		    said->connect_timeout);
+		return err_hint(err, "from 1 to 3600; 10 where nobody says");
+	}
+	return 0;
+}
+
 /* What the flags mean. */
 static int
 read_flags(struct order *o, const struct flags *f, struct err *err)
 {
-	for (size_t i = 0; i < f->hosts.count; i++)
-		if (hosts_add(&o->hosts, f->hosts.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < f->hostfile.count; i++)
-		if (hosts_read(&o->hosts, f->hostfile.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < f->env_file.count; i++)
-		if (passed_read(&o->env, f->env_file.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < f->env.count; i++)
-		if (passed_add(&o->env, f->env.item[i], environ, err) < 0)
-			return -1;
+	const struct launch_said said = {
+		&f->hosts, &f->hostfile, &f->env_file, &f->env, f->grace,
+		f->connect_timeout
+	};
+
+	if (launch_read(&said, &o->hosts, &o->env, &o->grace_s,
+	    &o->connect_timeout_s, err) < 0)
+		return -1;
 	if (!*o->script && !o->check) {
 		err_set(err, "no script was given");
 		return err_hint(err, "such as: accel launch train.py; see accel "
@@ -148,21 +175,10 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	o->json = f->json;
 	o->activate = f->activate;
 	o->sync = f->sync;
-	if (f->connect_timeout && num_parse(f->connect_timeout, 1, 3600,
-	    &o->connect_timeout_s) < 0) {
-		err_set(err, "--connect_timeout %s: not a number of seconds",
-		    f->connect_timeout);
-		return err_hint(err, "from 1 to 3600; 10 where nobody says");
-	}
 	if (map_wish_read(&o->map, f->map_by, f->bind_to, err) < 0)
 		return -1;
 	o->map.gpu_per_rank = f->gpu_per_rank;
 	o->config->keep_unknown = f->keep_unknown;
-	o->grace_s = 5;
-	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {
-		err_set(err, "--grace %s: not a number of seconds", f->grace);
-		return err_hint(err, "such as --grace 30");
-	}
 	return 0;
 }
 

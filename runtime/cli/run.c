@@ -77,30 +77,14 @@ static int
 read_flags(struct order *o, const struct call *call, struct err *err)
 {
 	const struct flags *f = call->options;
+	const struct launch_said said = {
+		&f->hosts, &f->hostfile, &f->env_file, &f->env, f->grace,
+		f->connect_timeout
+	};
 
-	for (size_t i = 0; i < f->hosts.count; i++)
-		if (hosts_add(&o->hosts, f->hosts.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < f->hostfile.count; i++)
-		if (hosts_read(&o->hosts, f->hostfile.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < f->env_file.count; i++)
-		if (passed_read(&o->env, f->env_file.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < f->env.count; i++)
-		if (passed_add(&o->env, f->env.item[i], environ, err) < 0)
-			return -1;
-	o->grace_s = 5;
-	if (f->grace && num_parse_real(f->grace, 0, 86400, &o->grace_s) < 0) {
-		err_set(err, "--grace %s: not a number of seconds", f->grace);
-		return err_hint(err, "such as --grace 30");
-	}
-	if (f->connect_timeout && num_parse(f->connect_timeout, 1, 3600,
-	    &o->connect_timeout_s) < 0) {
-		err_set(err, "--connect_timeout %s: not a number of seconds",
-		    f->connect_timeout);
-		return err_hint(err, "from 1 to 3600; 10 where nobody says");
-	}
+	if (launch_read(&said, &o->hosts, &o->env, &o->grace_s,
+	    &o->connect_timeout_s, err) < 0)
+		return -1;
 	if (f->shell && call->argc > 1) {
 		err_set(err, "--shell takes one word, and here are %d",
 		    call->argc);
