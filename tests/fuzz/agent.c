@@ -77,6 +77,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct buf		view;
 	int			got;
 
+	signal(SIGPIPE, SIG_IGN);	/* as agent_main does */
 	if (n)
 		MUST(!buf_add(&a.in, data, n));
 	view = a.in;

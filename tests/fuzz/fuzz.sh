@@ -24,10 +24,10 @@ for name; do
 		echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' \
 			"$folder/$name.log") inputs in $each s"
 	else
-		status=1
+		ended=$? status=1
 		tail -n 40 "$folder/$name.log"
-		echo "$name FAILED; keep what it found:" \
-			"$(ls "$folder/$name-found"/* 2>/dev/null)"
+		echo "$name FAILED with status $ended; keep what it found:" \
+			"$(ls "$folder/$name-found"/* 2>/dev/null || echo nothing)"
 	fi
 done
 exit $status
