@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/clock.c %D%/clock.h \
 	%D%/err.c  %D%/err.h \
 	%D%/file.c %D%/file.h \
+	%D%/half.c %D%/half.h \
 	%D%/hash.h \
 	%D%/lines.c %D%/lines.h \
 	%D%/near.c %D%/near.h \

@@ -138,6 +138,9 @@ device_size(int type)
 	case DEVICE_F64:
 	case DEVICE_I64:
 		return 8;
+	case DEVICE_F16:
+	case DEVICE_BF16:
+		return 2;
 	case DEVICE_U8:
 		return 1;
 	default:

@@ -19,9 +19,10 @@ struct err;
 
 /* The numbers are accel.h's. */
 enum device_type {
-	DEVICE_F32 = 0, DEVICE_F64 = 3, DEVICE_I32 = 4, DEVICE_I64 = 5,
-	DEVICE_U8 = 6,
+	DEVICE_F32 = 0, DEVICE_F16 = 1, DEVICE_BF16 = 2, DEVICE_F64 = 3,
+	DEVICE_I32 = 4, DEVICE_I64 = 5, DEVICE_U8 = 6,
 };
+/* F16 and BF16: the sum alone, rounded at each addition. */
 enum device_op { DEVICE_SUM = 0, DEVICE_MAX = 2, DEVICE_MIN = 3 };
 
 /* What a plugin may ask of the control connection. */

@@ -97,6 +97,10 @@ nccl_type(int type)
 	switch (type) {
 	case DEVICE_F64:
 		return ncclFloat64;
+	case DEVICE_F16:
+		return ncclFloat16;
+	case DEVICE_BF16:
+		return ncclBfloat16;
 	case DEVICE_I32:
 		return ncclInt32;
 	case DEVICE_I64:

@@ -59,6 +59,8 @@ typedef enum {
 
 typedef enum {
 	ACCEL_F32 = 0,
+	ACCEL_F16 = 1,			/* IEEE binary16 */
+	ACCEL_BF16 = 2,			/* the upper half of an F32 */
 	ACCEL_F64 = 3,
 	ACCEL_I32 = 4,
 	ACCEL_I64 = 5,
@@ -141,9 +143,13 @@ accel_status accel_clip_grad_norm(accel *a, float max_norm, float *norm);
 typedef struct {
 	int		 unit, tensor;
 	size_t		 offset, n;	/* elements of that tensor */
-	void		*param, *grad;	/* at the offset */
+	/* At the offset.  Where param is 16 bits wide, "master" are its values in
+	 * F32 and grad and state are F32 as well: update master, then round it
+	 * to param.  Else master is NULL and all are of dtype. */
+	void		*param, *grad;
+	float		*master;
 	void		*state[4];
-	accel_dtype	 dtype;		/* of all of them */
+	accel_dtype	 dtype;		/* of param */
 	uint32_t	 flags;
 } accel_range;
 

@@ -9,6 +9,7 @@
 #include "runtime/base/banned.h"
 
 _Static_assert((int)ACCEL_F64 == DEVICE_F64 && (int)ACCEL_U8 == DEVICE_U8 &&
+    (int)ACCEL_F16 == DEVICE_F16 && (int)ACCEL_BF16 == DEVICE_BF16 &&
     (int)ACCEL_MIN == DEVICE_MIN, "accel.h and device.h use one numbering");
 
 accel_status
@@ -44,6 +45,9 @@ accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 	if (device_size((int)t) == 0 || op < ACCEL_SUM || op > ACCEL_MIN)
 		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: unknown "
 		    "type or operation");
+	if ((t == ACCEL_F16 || t == ACCEL_BF16) && op != ACCEL_SUM)
+		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: of 16-bit "
+		    "types there is only the sum");
 	if (op == ACCEL_AVG && t != ACCEL_F32 && t != ACCEL_F64)
 		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: an average "
 		    "is of F32 or F64");

@@ -11,3 +11,7 @@ check_PROGRAMS += %D%/lines
 TESTS += %D%/lines
 %C%_lines_SOURCES = %D%/lines.c tests/tap.h
 %C%_lines_LDADD = runtime/base/libbase.la
+check_PROGRAMS += %D%/half
+TESTS += %D%/half
+%C%_half_SOURCES = %D%/half.c tests/tap.h
+%C%_half_LDADD = runtime/base/libbase.la -lm
