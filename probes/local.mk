@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/libprobes.la
 %C%_libprobes_la_SOURCES = \
+	%D%/attribute.c %D%/attribute.h \
 	%D%/child.c \
 	%D%/cuda.c \
 	%D%/devices.c %D%/devices.h \
-	%D%/machine.c \
+	%D%/fleet.h %D%/fleet_read.c %D%/fleet_write.c \
+	%D%/hwloc.c \
+	%D%/machine.c %D%/machine.h \
 	%D%/net.c \
 	%D%/probe.h \
 	%D%/packages.c \
@@ -15,5 +18,6 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 	%D%/text.c
 %C%_libprobes_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DMULTIARCH='"$(host_cpu)-linux-gnu"'
-%C%_libprobes_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
-%C%_libprobes_la_LIBADD = runtime/base/libbase.la $(HWLOC_LIBS)
+%C%_libprobes_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
+%C%_libprobes_la_LIBADD = runtime/config/libconfig.la runtime/base/libbase.la \
+	$(HWLOC_LIBS) $(JANSSON_LIBS)

@@ -1,220 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <hwloc.h>
-#include <stdio.h>
+#include "probes/machine.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "probes/probe.h"
-#include "runtime/base/buf.h"
-#include "runtime/base/err.h"
-#include "runtime/base/num.h"
+#include "probes/attribute.h"
+#include "probes/fleet.h"
 #include "runtime/base/banned.h"
 
-static const struct {
-	unsigned	 id;
-	const char	*name;
-	bool		 compute;	/* else a server's console */
-} vendors[] = {
-	{ 0x10de, "NVIDIA",	true },
-	{ 0x1002, "AMD",	true },
-	{ 0x8086, "Intel",	true },
-	{ 0x1a03, "ASPEED",	false },
-	{ 0x102b, "Matrox",	false },
-	{ 0x1234, "QEMU",	false },
-	{ 0x1af4, "virtio",	false },
-	{ 0x1013, "Cirrus",	false },
-	{ 0x15ad, "VMware",	false },
+const char *const link_words[LINK_KINDS] = {
+	[LINK_UNKNOWN] = "unknown", [LINK_ACROSS] = "across",
+	[LINK_NUMA] = "numa", [LINK_SWITCH] = "switch", [LINK_XGMI] = "xgmi",
+	[LINK_NVLINK] = "nvlink",
 };
+
+/* One more, all zeros, at the end of a list that doubles. */
+static void *
+grow(void **list, size_t *count, size_t size)
+{
+	char *more = *list;
+
+	if (!(*count & (*count - 1))) {
+		more = realloc(more, (*count ? *count * 2 : 1) * size);
+		if (!more)
+			return NULL;
+		*list = more;
+	}
+	more += (*count)++ * size;
+	return memset(more, 0, size);
+}
+
+#define GROW(list, count)						\
+	__extension__ ({						\
+		void *grow_ = (list);					\
+		void *one_ = grow(&grow_, &(count), sizeof *(list));	\
+		(list) = grow_;						\
+		one_;							\
+	})
 
 struct gpu *
 machine_add_gpu(struct machine *m)
 {
-	struct gpu *more = realloc(m->gpu, (m->gpus + 1) * sizeof *more);
+	struct gpu *g = GROW(m->gpu, m->gpus);
 
-	if (!more)
-		return NULL;
-	m->gpu = more;
-	more += m->gpus++;
-	memset(more, 0, sizeof *more);
-	return more;
+	if (g)
+		g->numa = -1;
+	return g;
 }
 
-/* One display controller.  Consoles are no GPUs to train on. */
-static int
-take_gpu(struct machine *m, hwloc_obj_t pci)
+struct link *
+machine_add_link(struct machine *m)
 {
-	const struct hwloc_pcidev_attr_s *at = &pci->attr->pcidev;
-	const char *vendor = NULL, *model, *capability;
-	char number[16], bus[48];
-	struct gpu *gpu;
-	double value;
+	return GROW(m->link, m->links);
+}
 
-	if (at->class_id >> 8 != 0x03)
-		return 0;
-	for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
-		if (vendors[i].id != at->vendor_id)
-			continue;
-		if (!vendors[i].compute)
-			return 0;
-		vendor = vendors[i].name;
+struct iface *
+machine_add_iface(struct machine *m)
+{
+	struct iface *i = GROW(m->iface, m->ifaces);
+
+	if (i)
+		i->numa = -1;
+	return i;
+}
+
+struct numa *
+machine_add_numa(struct machine *m)
+{
+	return GROW(m->node, m->nodes);
+}
+
+struct machine *
+fleet_add(struct fleet *f)
+{
+	return GROW(f->machine, f->count);
+}
+
+struct between *
+fleet_add_between(struct fleet *f)
+{
+	return GROW(f->between, f->pairs);
+}
+
+static void
+clear_lists(const struct attribute_list *lists, void *owner)
+{
+	for (const struct attribute_list *l = lists; l->key; l++) {
+		void	*items = *(void **)((char *)owner + l->items);
+		size_t	 n = *(size_t *)((char *)owner + l->count);
+
+		for (size_t i = 0; i < n; i++)
+			attributes_clear(l->of, (char *)items + i * l->size);
+		free(items);
 	}
-	if (!vendor) {
-		snprintf(number, sizeof number, "%04x", at->vendor_id);
-		vendor = number;
-	}
-	snprintf(bus, sizeof bus, "%04x:%02x:%02x.%x", (unsigned)at->domain,
-	    at->bus, at->dev, at->func);
-	if (!(gpu = machine_add_gpu(m)))
-		return -1;
-	model = hwloc_obj_get_info_by_name(pci, "PCIDevice");
-	gpu->vendor = strdup(vendor);
-	gpu->pci = strdup(bus);
-	gpu->model = model ? strdup(model) : NULL;
-	if (!gpu->vendor || !gpu->pci || (model && !gpu->model))
-		return -1;
-	if (m->here)
-		return 0;
-	/* Of another machine the file tells all that there is to know. */
-	gpu->usable = at->vendor_id == 0x10de;
-	capability = hwloc_obj_get_info_by_name(pci, "CUDACapability");
-	if (capability && !num_parse_real(capability, 1, 99, &value)) {
-		int tenths = (int)(value * 10 + 0.5);
-
-		gpu->major = tenths / 10;
-		gpu->minor = tenths % 10;
-	}
-	return 0;
-}
-
-static unsigned
-count(hwloc_topology_t t, hwloc_obj_type_t type)
-{
-	int n = hwloc_get_nbobjs_by_type(t, type);
-
-	return n > 0 ? (unsigned)n : 0;
-}
-
-static int
-take_topology(struct machine *m, hwloc_topology_t t)
-{
-	hwloc_obj_t root = hwloc_get_root_obj(t), pci = NULL;
-	const char *name = hwloc_obj_get_info_by_name(root, "HostName");
-
-	m->here = hwloc_topology_is_thissystem(t);
-	m->cpus = count(t, HWLOC_OBJ_PU);
-	m->cores = count(t, HWLOC_OBJ_CORE);
-	m->numa = count(t, HWLOC_OBJ_NUMANODE);
-	m->packages = count(t, HWLOC_OBJ_PACKAGE);
-	m->memory = root->total_memory;
-	if (!m->cores)		/* some virtual machines hide them */
-		m->cores = m->cpus;
-	if (!m->here && name && !(m->hostname = strdup(name)))
-		return -1;
-	while ((pci = hwloc_get_next_pcidev(t, pci)))
-		if (take_gpu(m, pci))
-			return -1;
-	return 0;
-}
-
-static int
-probe_topology(struct machine *m)
-{
-	hwloc_topology_t t;
-	int status = 0;
-
-	m->here = true;
-	if (hwloc_topology_init(&t))
-		return 0;
-	hwloc_topology_set_io_types_filter(t,
-	    HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-	/* These ask drivers, which may hang; probe_cuda() has a time limit. */
-	hwloc_topology_set_components(t,
-	    HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "opencl");
-	hwloc_topology_set_components(t,
-	    HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "cuda");
-	hwloc_topology_set_components(t,
-	    HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "nvml");
-	hwloc_topology_set_components(t,
-	    HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "gl");
-	if (!hwloc_topology_load(t))
-		status = take_topology(m, t);
-	hwloc_topology_destroy(t);
-	return status;
-}
-
-static int
-probe_fallbacks(struct machine *m)
-{
-	char host[256] = "localhost";
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-	if (!m->cpus)
-		m->cpus = n > 0 ? (unsigned)n : 1;
-	if (!m->cores)
-		m->cores = m->cpus;
-	if (!m->numa)
-		m->numa = 1;
-	if (!m->packages)
-		m->packages = 1;
-	if (!m->memory && m->here && pages > 0 && page > 0)
-		m->memory = (uint64_t)pages * (uint64_t)page;
-	if (m->hostname)
-		return 0;
-	if (m->here)
-		gethostname(host, sizeof host - 1);
-	m->hostname = strdup(m->here ? host : "described");
-	return m->hostname ? 0 : -1;
-}
-
-int
-machine_probe_quickly(struct machine *m, struct err *err)
-{
-	memset(m, 0, sizeof *m);
-	if (probe_topology(m) || probe_fallbacks(m)) {
-		machine_clear(m);
-		return err_nomem(err);
-	}
-	if (m->here && (probe_cuda(m, err) || probe_net(m, err))) {
-		machine_clear(m);
-		return -1;
-	}
-	return 0;
-}
-
-int
-machine_probe(struct machine *m, struct err *err)
-{
-	if (machine_probe_quickly(m, err))
-		return -1;
-	if (m->here && probe_python(m, err)) {
-		machine_clear(m);
-		return -1;
-	}
-	return 0;
 }
 
 void
 machine_clear(struct machine *m)
 {
-	for (size_t i = 0; i < m->gpus; i++) {
-		free(m->gpu[i].vendor);
-		free(m->gpu[i].model);
-		free(m->gpu[i].pci);
-	}
-	for (size_t i = 0; i < m->ifaces; i++) {
-		free(m->iface[i].name);
-		free(m->iface[i].address);
-	}
-	free(m->gpu);
-	free(m->iface);
-	free(m->hostname);
-	free(m->python);
-	free(m->python_version);
-	free(m->torch);
-	free(m->accelerate);
+	clear_lists(machine_lists, m);
+	attributes_clear(machine_attributes, m);
 	memset(m, 0, sizeof *m);
+}
+
+void
+fleet_clear(struct fleet *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		machine_clear(&f->machine[i]);
+	clear_lists(fleet_lists, f);
+	*f = (struct fleet)FLEET_INIT;
+}
+
+const struct link *
+machine_link(const struct machine *m, unsigned a, unsigned b)
+{
+	for (size_t i = 0; i < m->links; i++)
+		if ((m->link[i].a == a && m->link[i].b == b) ||
+		    (m->link[i].a == b && m->link[i].b == a))
+			return &m->link[i];
+	return NULL;
+}
+
+const struct between *
+fleet_between(const struct fleet *f, unsigned from, unsigned to)
+{
+	for (size_t i = 0; i < f->pairs; i++)
+		if (f->between[i].from == from && f->between[i].to == to)
+			return &f->between[i];
+	return NULL;
+}
+
+double
+machine_cpus(const struct machine *m)
+{
+	double n = m->cpus;
+
+	if (m->cpus_allowed && m->cpus_allowed < n)
+		n = m->cpus_allowed;
+	return m->cpu_limit > 0 && m->cpu_limit < n ? m->cpu_limit : n;
+}
+
+uint64_t
+machine_memory(const struct machine *m)
+{
+	return m->memory_limit && m->memory_limit < m->memory ?
+	    m->memory_limit : m->memory;
 }
 
 size_t

@@ -39,15 +39,9 @@ iface_of(struct machine *m, const struct ifaddrs *a)
 	for (size_t i = 0; i < m->ifaces; i++)
 		if (!strcmp(m->iface[i].name, a->ifa_name))
 			return &m->iface[i];
-	more = realloc(m->iface, (m->ifaces + 1) * sizeof *more);
-	if (!more)
+	if (!(more = machine_add_iface(m)) ||
+	    !(more->name = strdup(a->ifa_name)))
 		return NULL;
-	m->iface = more;
-	more += m->ifaces;
-	memset(more, 0, sizeof *more);
-	if (!(more->name = strdup(a->ifa_name)))
-		return NULL;
-	m->ifaces++;
 	more->up = (a->ifa_flags & (IFF_UP | IFF_RUNNING)) ==
 	    (IFF_UP | IFF_RUNNING);
 	more->loopback = a->ifa_flags & IFF_LOOPBACK;

@@ -22,6 +22,7 @@ include tests/unit/launch.mk
 include tests/unit/weights.mk
 include tests/cli/local.mk
 include tests/cli/weights.mk
+include tests/machines/local.mk
 include tests/screens/local.mk
 include tests/hosts/local.mk
 include tests/train/local.mk
