@@ -9,6 +9,7 @@
 
 #include "runtime/base/num.h"
 #include "runtime/device/ctl.h"
+#include "runtime/train/track.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -188,6 +189,7 @@ accel_init(const accel_config *config, accel **out)
 		free(a);
 		return st;
 	}
+	track_init(a);
 	*out = a;
 	return ACCEL_OK;
 }
@@ -202,6 +204,7 @@ accel_fini(accel *a)
 	/* Nobody takes MPI down while another still uses it. */
 	if (a->ctl != NULL && ctl_barrier(a->ctl, &last) != 0)
 		st = accel__status(a);
+	track_fini(a);
 	device_close(&a->dev);
 	ctl_close(a->ctl);
 	accel__units_free(a);

@@ -51,6 +51,7 @@ typedef enum {
 	ACCEL_END = 2,			/* the data are through */
 	ACCEL_EINVAL = -1,
 	ACCEL_ENOMEM = -2,
+	ACCEL_EIO = -3,			/* a file, a disk, a server */
 	ACCEL_ESTATE = -4,		/* not now */
 	ACCEL_EPEER = -5,		/* a rank is gone */
 	ACCEL_EMISMATCH = -7,		/* ranks disagree */
@@ -207,6 +208,44 @@ accel_status accel_broadcast(accel *a, void *buf, size_t bytes, int root);
 accel_status accel_all_gather(accel *a, const void *in, void *out,
     size_t bytes_of_one);
 accel_status accel_barrier(accel *a);
+
+/* ---- trackers ------------------------------------------------------------- */
+
+/*
+ * Numbers by step, and settings, for people: on the main rank (0) alone unless
+ * a tracker was opened with ACCEL_EVERY_RANK.  A tracker that fails later is
+ * said once, on stderr, and left alone; training goes on.  Whoever started the
+ * run gets all of it too, through ACCEL_TRACK (see accel-launch(1)).  accel_fini
+ * closes them.
+ */
+enum { ACCEL_EVERY_RANK = 1 };
+enum { ACCEL_KEY_MAX = 250 };		/* bytes of a key, as MLflow has it */
+
+/* Opens one.  kind and where:
+ *	jsonl		a file that lines of JSON are added to
+ *	csv		a file that rows are added to: time,rank,step,key,value
+ *	tensorboard	a folder: a new event file in it
+ *	mlflow		http://HOST:PORT/EXPERIMENT, or NULL: MLFLOW_TRACKING_URI
+ *			and MLFLOW_EXPERIMENT_NAME; sent by a thread of its own
+ * With ACCEL_EVERY_RANK the other ranks' name ends in ".rank-N". */
+accel_status accel_track(accel *a, const char *kind, const char *where,
+    uint32_t flags);
+
+/* Functions of the program's own as a tracker; any may be NULL.  A negative
+ * status ends it, as a failure. */
+typedef struct {
+	accel_status (*config)(void *user, const char *key, const char *value);
+	accel_status (*log)(void *user, int64_t step, const char *key,
+	    double value);
+	accel_status (*close)(void *user);
+} accel_tracker;
+accel_status accel_track_with(accel *a, const accel_tracker *t, void *user,
+    uint32_t flags);
+
+/* One number at one step: "loss", "train/lr".  Fails on a bad key alone. */
+accel_status accel_log(accel *a, int64_t step, const char *key, double value);
+/* A setting of the run. */
+accel_status accel_log_config(accel *a, const char *key, const char *value);
 
 #ifdef __cplusplus
 }

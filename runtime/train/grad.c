@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/track.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -243,5 +244,6 @@ accel_step(accel *a, accel_update_fn fn, void *user)
 
 		memset(t->grad, 0, t->n * device_size((int)t->dtype));
 	}
+	track_step(a);
 	return st;
 }

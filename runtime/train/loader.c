@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/track.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -111,6 +112,7 @@ accel_next(accel_loader *l, int64_t *index, int *rows)
 		index[(*rows)++] = l->shuffle != NULL ? l->shuffle[k] : k;
 	}
 	l->given = *rows;
+	track_samples(l->a, (int64_t)l->rows * l->a->world);
 	l->round++;
 	l->a->active = l;
 	return ACCEL_OK;

@@ -3,15 +3,26 @@ lib_LTLIBRARIES += libaccel.la
 include_HEADERS += %D%/accel.h
 pkgconfigdir    = $(libdir)/pkgconfig
 pkgconfig_DATA  = %D%/accel.pc
-libaccel_la_SOURCES = \
+noinst_LTLIBRARIES += %D%/libtrain.la
+%C%_libtrain_la_SOURCES = \
 	%D%/accel.c \
 	%D%/accel.h \
 	%D%/coll.c \
 	%D%/grad.c \
 	%D%/loader.c \
 	%D%/optim.c \
+	%D%/track.c %D%/track.h \
+	%D%/track_line.c \
+	%D%/tracker_board.c \
+	%D%/tracker_file.c \
+	%D%/tracker_mlflow.c \
 	%D%/train.h \
 	%D%/unit.c
-libaccel_la_LIBADD  = runtime/device/libdevice.la runtime/base/libbase.la -lm
+%C%_libtrain_la_LIBADD  = runtime/device/libdevice.la runtime/base/libbase.la \
+	-lm
+
+# What is installed exports accel.h alone; tests of the rest link libtrain.
+libaccel_la_SOURCES =
+libaccel_la_LIBADD  = %D%/libtrain.la
 libaccel_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 	-export-symbols-regex '^accel_[a-z]'

@@ -66,6 +66,8 @@ struct accel {
 	accel_range	*range;
 
 	const accel_loader *active;		/* gave the running batch */
+
+	struct track	*track;			/* NULL: nobody listens */
 };
 
 struct accel_loader {

@@ -9,3 +9,8 @@ dist_check_SCRIPTS += %D%/ranks.t
 %C%_cxx_LDADD      = libaccel.la
 %C%_rank_SOURCES   = %D%/rank.c
 %C%_rank_LDADD     = libaccel.la
+
+check_PROGRAMS += %D%/track
+TESTS += %D%/track
+%C%_track_SOURCES = %D%/track.c
+%C%_track_LDADD   = runtime/train/libtrain.la
