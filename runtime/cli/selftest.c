@@ -169,7 +169,7 @@ train(void)
 {
 	accel_tensor	 tensor = { "weight", weight, grad, ACCEL_F32, 0, 2,
 	    { OUT, IN } };
-	accel_sgd_args	 sgd = { 0.5f, 0.5f, 0 };
+	accel_sgd_args	 sgd = { 0.5, 0.5, 0, 0, 0 };
 	accel_loader	*loader;
 	accel_status	 st;
 	uint64_t	 hash, *hashes;

@@ -233,7 +233,9 @@ accel_step(accel *a, accel_update_fn fn, void *user)
 
 			*r = (accel_range){ .unit = u, .tensor = i,
 			    .n = t->n, .param = t->data, .grad = t->grad,
-			    .dtype = t->dtype, .flags = t->flags };
+			    .dtype = t->dtype, .flags = t->flags,
+			    .name = t->name, .group = t->group,
+			    .ndim = t->ndim, .shape = t->shape };
 			for (int k = 0; k < a->nstate; k++)
 				r->state[k] = t->state[k];
 		}

@@ -1,73 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optim: ready-made updates in F32. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "runtime/train/train.h"
+/* optim: what the ready-made optimizers share. */
+#include "runtime/train/optim.h"
 
 #include "runtime/base/banned.h"
 
-static accel_status
-check(const char *name, const accel_range *r, int nstate)
+accel_status
+optim_check(const char *name, const accel_range *r, int nstate)
 {
+	const char *tensor = r->name != NULL ? r->name : "a range";
+
 	if (r->dtype != ACCEL_F32)
-		return accel__fail(ACCEL_EINVAL, "%s: F32 alone", name);
+		return accel__fail(ACCEL_EINVAL, "%s: %s is not F32", name,
+		    tensor);
 	for (int k = 0; k < nstate; k++)
 		if (r->state[k] == NULL)
-			return accel__fail(ACCEL_EINVAL, "%s: accel_prepare "
-			    "must make %d state arrays", name, nstate);
+			return accel__fail(ACCEL_EINVAL, "%s: %s has %d of %d "
+			    "state arrays: accel_prepare makes them", name,
+			    tensor, k, nstate);
 	return ACCEL_OK;
 }
 
-accel_status
-accel_adamw(void *args, const accel_range *r, int nrange, int64_t step)
+double
+optim_lr(const accel_range *r, double lr)
 {
-	const accel_adamw_args *o = args;
-	float fix1 = (float)(1.0 - pow((double)o->beta1, (double)step));
-	float fix2 = (float)sqrt(1.0 - pow((double)o->beta2, (double)step));
-	accel_status st;
-
-	for (int k = 0; k < nrange; k++, r++) {
-		float *p = r->param, *m = r->state[0], *v = r->state[1];
-		const float *g = r->grad;
-		float decay = r->flags & ACCEL_NO_DECAY ? 0 :
-		    o->lr * o->weight_decay;
-
-		if ((st = check("accel_adamw", r, 2)) != ACCEL_OK)
-			return st;
-		for (size_t i = 0; i < r->n; i++) {
-			m[i] = o->beta1 * m[i] + (1 - o->beta1) * g[i];
-			v[i] = o->beta2 * v[i] + (1 - o->beta2) * g[i] * g[i];
-			p[i] -= decay * p[i];
-			p[i] -= o->lr / fix1 * m[i] /
-			    (sqrtf(v[i]) / fix2 + o->eps);
-		}
-	}
-	return ACCEL_OK;
+	return r->group != NULL ? lr * r->group->lr_scale : lr;
 }
 
-accel_status
-accel_sgd(void *args, const accel_range *r, int nrange, int64_t step)
+double
+optim_decay(const accel_range *r, double decay)
 {
-	const accel_sgd_args *o = args;
-	accel_status st;
+	if (r->flags & ACCEL_NO_DECAY)
+		return 0;
+	if (r->group != NULL && r->group->weight_decay >= 0)
+		return r->group->weight_decay;
+	return decay;
+}
 
-	for (int k = 0; k < nrange; k++, r++) {
-		float *p = r->param, *m = r->state[0];
-		const float *g = r->grad;
-		float decay = r->flags & ACCEL_NO_DECAY ? 0 : o->weight_decay;
+const float *
+optim_grad(const accel_range *r, size_t at, size_t n, float *buf)
+{
+	(void)n;
+	(void)buf;
+	return (const float *)r->grad + at;
+}
 
-		st = check("accel_sgd", r, o->momentum != 0 ? 1 : 0);
-		if (st != ACCEL_OK)
-			return st;
-		for (size_t i = 0; i < r->n; i++) {
-			float d = g[i] + decay * p[i];
+struct piece
+optim_open(const accel_range *r, size_t at, size_t n, struct optim_buf *buf)
+{
+	struct piece x = { .p = (float *)r->param + at,
+	    .g = optim_grad(r, at, n, buf->g), .n = n };
 
-			if (o->momentum != 0)
-				d = m[i] = step == 1 ? d :
-				    o->momentum * m[i] + d;
-			p[i] -= o->lr * d;
-		}
+	for (int k = 0; k < 4; k++)
+		if (r->state[k] != NULL)
+			x.state[k] = (float *)r->state[k] + at;
+	return x;
+}
+
+void
+optim_close(const accel_range *r, size_t at, const struct piece *x)
+{
+	(void)r;
+	(void)at;
+	(void)x;
+}
+
+void
+optim_each(const accel_range *r,
+    void (*fn)(const struct piece *, const void *), const void *arg)
+{
+	struct optim_buf buf;
+
+	for (size_t at = 0, n; at < r->n; at += n) {
+		struct piece x;
+
+		n = r->n - at;
+		if (n > OPTIM_PIECE)
+			n = OPTIM_PIECE;
+		x = optim_open(r, at, n, &buf);
+		fn(&x, arg);
+		optim_close(r, at, &x);
 	}
-	return ACCEL_OK;
 }

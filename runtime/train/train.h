@@ -20,6 +20,8 @@ struct tensor {
 	int		 ndim;
 	int64_t		 shape[8];
 	void		*state[4];		/* ours */
+	size_t		 state_n;		/* elements of each */
+	const accel_group *group;		/* NULL: none */
 };
 
 struct unit {
@@ -54,6 +56,9 @@ struct accel {
 	struct unit	*unit;
 	int		 nunit;
 	int		 nstate;
+	bool		 factored;
+	accel_group	*group;			/* patterns are ours */
+	int		 ngroup;
 	bool		 prepared;
 	struct ref	*order;			/* all tensors, reversed */
 	int		 norder;
@@ -95,6 +100,10 @@ accel_status accel__finish(accel *a, int rc, void **req);
 
 /* Takes tensors and state apart. */
 void accel__units_free(accel *a);
+
+/* Gives each tensor its group. */
+accel_status accel__groups_match(accel *a);
+void accel__groups_free(accel *a);
 
 /* Begins what can begin, moves on what runs; "wait": until all is over. */
 accel_status accel__reduce(accel *a, bool wait);

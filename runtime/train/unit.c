@@ -36,6 +36,7 @@ accel__units_free(accel *a)
 	free(a->order);
 	free(a->bucket);
 	free(a->range);
+	accel__groups_free(a);
 }
 
 static int
@@ -130,8 +131,13 @@ describe(const accel *a, struct buf *out)
 				    t->shape[k]);
 			buf_addf(out, ")\n");
 		}
-	buf_addf(out, "settings (grad_accum %d, bucket_bytes %d, state %d)\n",
-	    a->config.grad_accum, a->config.bucket_bytes, a->nstate);
+	for (int i = 0; i < a->ngroup; i++)
+		buf_addf(out, "group %d (%s, lr_scale %.17g, weight_decay "
+		    "%.17g)\n", i, a->group[i].pattern, a->group[i].lr_scale,
+		    a->group[i].weight_decay);
+	buf_addf(out, "settings (grad_accum %d, bucket_bytes %d, state %d%s)\n",
+	    a->config.grad_accum, a->config.bucket_bytes, a->nstate,
+	    a->factored ? " factored" : "");
 }
 
 /* Rank "root"'s text, on all ranks. */
@@ -220,6 +226,16 @@ compare(accel *a)
 	return st;
 }
 
+/* Where it is factored: as many as rows and columns of the last two axes. */
+static size_t
+state_size(const accel *a, const struct tensor *t)
+{
+	if (!a->factored || t->ndim < 2)
+		return t->n;
+	return t->n / (size_t)t->shape[t->ndim - 1] +
+	    t->n / (size_t)t->shape[t->ndim - 2];
+}
+
 static accel_status
 make_state(accel *a)
 {
@@ -231,8 +247,10 @@ make_state(accel *a)
 			size_t size = device_size((int)t->dtype);
 
 			memset(t->grad, 0, t->n * size);
+			t->state_n = state_size(a, t);
 			for (int k = 0; k < a->nstate; k++)
-				if ((t->state[k] = calloc(t->n, size)) == NULL)
+				if ((t->state[k] = calloc(t->state_n, size)) ==
+				    NULL)
 					return accel__fail(ACCEL_ENOMEM,
 					    "no memory for the optimizer's "
 					    "state of %s", t->name);
@@ -292,11 +310,15 @@ accel_prepare(accel *a, int nstate)
 
 	if (a->prepared || a->norder > 0)
 		return accel__fail(ACCEL_ESTATE, "accel_prepare: once");
+	a->factored = nstate == ACCEL_FACTORED;
+	if (a->factored)
+		nstate = 1;
 	if (nstate < 0 || nstate > 4)
 		return accel__fail(ACCEL_EINVAL, "accel_prepare: 0 to 4 state "
-		    "arrays");
+		    "arrays, or ACCEL_FACTORED");
 	a->nstate = nstate;
 	if ((st = compare(a)) != ACCEL_OK ||
+	    (st = accel__groups_match(a)) != ACCEL_OK ||
 	    (st = make_state(a)) != ACCEL_OK ||
 	    (st = make_buckets(a)) != ACCEL_OK)
 		return st;

@@ -50,7 +50,7 @@ backward(void *user)
 static accel_status
 train(void)
 {
-	accel_sgd_args sgd = { 0.1f, 0.9f, 0 };
+	accel_sgd_args sgd = { 0.1, 0.9, 0, 0, 0 };
 	accel_status st = ACCEL_OK;
 	uint64_t h = 1469598103934665603u;
 

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vec: loops over arrays of floats. */
+#include "runtime/train/vec.h"
+
+#include <math.h>
+
+#include "runtime/base/banned.h"
+
+/*
+ * Resolvers of clones run before a sanitizer has started, and crash under it.
+ * Elsewhere than on x86 the compiler's default has vectors already.
+ */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(VEC_PLAIN)
+#define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define CLONES
+#endif
+
+CLONES void
+vec_adam(float *restrict p, const float *restrict g, float *restrict m,
+    float *restrict v, size_t n, const struct vec_adam *c)
+{
+	const struct vec_adam k = *c;
+
+#pragma omp simd
+	for (size_t i = 0; i < n; i++) {
+		float d = g[i] + k.l2 * p[i];
+		float mi = m[i] + (d - m[i]) * k.one_less_beta1;
+		float vi = v[i] * k.beta2 + d * d * k.one_less_beta2;
+
+		m[i] = mi;
+		v[i] = vi;
+		p[i] = p[i] * k.keep -
+		    k.step * (mi / (sqrtf(vi) * k.fix2 + k.eps));
+	}
+}
+
+CLONES void
+vec_sgd(float *restrict p, const float *restrict g, size_t n, float lr,
+    float decay)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		p[i] -= lr * (g[i] + decay * p[i]);
+}
+
+CLONES void
+vec_sgd_momentum(float *restrict p, const float *restrict g,
+    float *restrict m, size_t n, const struct vec_sgd *c)
+{
+	const struct vec_sgd k = *c;
+	/* m, or d + momentum * m, without a branch in the loop. */
+	const float of_d = k.nesterov ? 1 : 0;
+	const float of_m = k.nesterov ? k.momentum : 1;
+
+#pragma omp simd
+	for (size_t i = 0; i < n; i++) {
+		float d = g[i] + k.decay * p[i];
+		float mi = m[i] * k.momentum + d * k.undamped;
+
+		m[i] = mi;
+		p[i] -= k.lr * (of_d * d + of_m * mi);
+	}
+}
+
+CLONES void
+vec_lion(float *restrict p, const float *restrict g, float *restrict m,
+    size_t n, const struct vec_lion *c)
+{
+	const struct vec_lion k = *c;
+
+#pragma omp simd
+	for (size_t i = 0; i < n; i++) {
+		float u = m[i] * k.beta1 + g[i] * k.one_less_beta1;
+		float sign = (u > 0 ? 1.0f : 0.0f) - (u < 0 ? 1.0f : 0.0f);
+
+		m[i] = m[i] * k.beta2 + g[i] * k.one_less_beta2;
+		p[i] = p[i] * k.keep - k.lr * sign;
+	}
+}
+
+CLONES void
+vec_scale(float *x, size_t n, float by)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		x[i] *= by;
+}
+
+/* The lanes in one order, then what did not fill a row of lanes. */
+static double
+fold(const double *lane)
+{
+	double half[VEC_LANES];
+
+	for (int k = 0; k < VEC_LANES; k++)
+		half[k] = lane[k];
+	for (int n = VEC_LANES / 2; n > 0; n /= 2)
+		for (int k = 0; k < n; k++)
+			half[k] += half[k + n];
+	return half[0];
+}
+
+CLONES double
+vec_sumsq(const float *x, size_t n)
+{
+	double lane[VEC_LANES] = { 0 }, rest = 0;
+	size_t i = 0;
+
+	for (; i + VEC_LANES <= n; i += VEC_LANES)
+#pragma omp simd
+		for (int k = 0; k < VEC_LANES; k++)
+			lane[k] += (double)x[i + k] * (double)x[i + k];
+	for (; i < n; i++)
+		rest += (double)x[i] * (double)x[i];
+	return fold(lane) + rest;
+}
+
+CLONES double
+vec_scale_sumsq(float *x, size_t n, float by)
+{
+	double lane[VEC_LANES] = { 0 }, rest = 0;
+	size_t i = 0;
+
+	for (; i + VEC_LANES <= n; i += VEC_LANES)
+#pragma omp simd
+		for (int k = 0; k < VEC_LANES; k++) {
+			float y = x[i + k] * by;
+
+			x[i + k] = y;
+			lane[k] += (double)y * (double)y;
+		}
+	for (; i < n; i++) {
+		x[i] *= by;
+		rest += (double)x[i] * (double)x[i];
+	}
+	return fold(lane) + rest;
+}
+
+CLONES float
+vec_amax(const float *x, size_t n)
+{
+	uint32_t most = 0;
+	float out;
+
+	/* Of numbers without a sign the bits compare as the numbers do, and
+	 * NaN is above all. */
+#pragma omp simd reduction(max:most)
+	for (size_t i = 0; i < n; i++) {
+		uint32_t bits;
+
+		__builtin_memcpy(&bits, &x[i], sizeof(bits));
+		bits &= 0x7fffffff;
+		most = bits > most ? bits : most;
+	}
+	__builtin_memcpy(&out, &most, sizeof(out));
+	return out;
+}
+
+CLONES double
+vec_add_squares(double *restrict sum, const float *restrict x, size_t n)
+{
+	double lane[VEC_LANES] = { 0 }, rest = 0;
+	size_t i = 0;
+
+	for (; i + VEC_LANES <= n; i += VEC_LANES)
+#pragma omp simd
+		for (int k = 0; k < VEC_LANES; k++) {
+			double y = (double)x[i + k] * (double)x[i + k];
+
+			sum[i + k] += y;
+			lane[k] += y;
+		}
+	for (; i < n; i++) {
+		sum[i] += (double)x[i] * (double)x[i];
+		rest += (double)x[i] * (double)x[i];
+	}
+	return fold(lane) + rest;
+}
+
+CLONES void
+vec_lerp_squares(float *restrict v, const float *restrict g, size_t n,
+    float weight)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		v[i] += (g[i] * g[i] - v[i]) * weight;
+}
+
+CLONES double
+vec_factored_sumsq(const float *restrict g, const float *restrict col,
+    size_t n, float row, float least)
+{
+	double lane[VEC_LANES] = { 0 }, rest = 0;
+	size_t i = 0;
+
+	for (; i + VEC_LANES <= n; i += VEC_LANES)
+#pragma omp simd
+		for (int k = 0; k < VEC_LANES; k++) {
+			float v = row * col[i + k];
+			float u = g[i + k] / sqrtf(v > least ? v : least);
+
+			lane[k] += (double)u * (double)u;
+		}
+	for (; i < n; i++) {
+		float v = row * col[i];
+		float u = g[i] / sqrtf(v > least ? v : least);
+
+		rest += (double)u * (double)u;
+	}
+	return fold(lane) + rest;
+}
+
+CLONES void
+vec_factored(float *restrict p, const float *restrict g,
+    const float *restrict col, size_t n, float row, float least, float keep,
+    float step)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++) {
+		float v = row * col[i];
+
+		p[i] = p[i] * keep -
+		    step * (g[i] / sqrtf(v > least ? v : least));
+	}
+}
