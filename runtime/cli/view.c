@@ -8,6 +8,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
 #include "runtime/launch/logs.h"
 #include "runtime/launch/plan.h"
@@ -35,6 +36,29 @@ choose(struct output_options *to, const struct view_flags *flags)
 	    !strcmp(flags->fold, "always") : to->terminal[0];
 }
 
+static int
+choose_usage(struct supervise_options *how, const struct view_flags *flags,
+    struct err *err)
+{
+	double seconds;
+
+	if (!flags->usage)
+		return 0;
+	if (num_parse_real(flags->usage, 0.1, 86400, &seconds) < 0) {
+		err_set(err, "--usage %s: not a number of seconds",
+		    flags->usage);
+		err_hint(err, "from 0.1 to 86400, such as --usage 2");
+		return EXIT_USAGE;
+	}
+	if (how->output.mode != OUTPUT_JSON) {
+		err_set(err, "--usage is told as JSON alone");
+		err_hint(err, "give --output json as well");
+		return EXIT_USAGE;
+	}
+	how->usage_ms = (long)(seconds * 1000);
+	return 0;
+}
+
 /* Do all streams of all ranks go to files?  A folder that was asked for gets
  * all of them, unless it is said which. */
 static bool
@@ -57,6 +81,8 @@ view_begin(struct view *v, const struct view_order *order,
 	choose(&how->output, order->flags);
 	if (how->check)
 		return 0;
+	if ((ret = choose_usage(how, order->flags, err)))
+		return ret;
 	if (order->tee && streams_parse(&v->tee, "tee", order->tee, err) < 0)
 		return EXIT_USAGE;
 	if (order->redirects && streams_parse(&v->hidden, "redirects",
@@ -126,6 +152,7 @@ view_attempt(struct view *v, const struct plan *plan,
 	if (ret < 0)
 		fprintf(stderr, "accel: there will be no record of this run: "
 		    "%s\n", noted.text);
+	how->record = v->record.path;
 	return 0;
 }
 

@@ -16,7 +16,7 @@ struct logs;
 struct plan;
 
 struct view_flags {
-	const char	*output, *fold;
+	const char	*output, *fold, *usage;
 	bool		 input;
 };
 
@@ -26,6 +26,8 @@ struct view_flags {
 	    "lines rank0 files json", "lines, rank0, files or json"),	\
 	CHOICE_OF(s, m.fold, "fold", "WHEN", "auto always never",	\
 	    "one line for many ranks': auto, always, never"),	\
+	VALUE(s, m.usage, "usage", 0, "SECONDS", TAKES_TEXT,	\
+	    "with json: how often what ranks use is told"),	\
 	SWITCH(s, m.input, "stdin", 0, "rank 0 reads what accel reads")
 
 struct view_order {

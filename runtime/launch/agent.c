@@ -281,6 +281,7 @@ obey(struct agent *a, struct wire_frame *frame)
 	case WIRE_SIGNAL:	pass_signal(a, (int)wire_get(frame)); break;
 	case WIRE_INPUT:	agent_input(a, frame); break;
 	case WIRE_STOP:		stop(a, wire_get(frame)); break;
+	case WIRE_USAGE:	agent_usage(a); break;
 	default:		break;
 	}
 }
@@ -308,7 +309,7 @@ patience(const struct agent *a, int64_t now)
 static void
 turn(struct agent *a)
 {
-	struct pollfd	poll_[5 + 3 * a->rank_count];
+	struct pollfd	poll_[6 + 3 * a->rank_count];
 	nfds_t		n = 0;
 	bool		full = a->out.len > OUT_LIMIT && a->linked;
 	int64_t		now = clock_ms();
@@ -324,6 +325,7 @@ turn(struct agent *a)
 		poll_[n++] = (struct pollfd){ full ? -1 : r->stream[1], POLLIN, 0 };
 		poll_[n++] = (struct pollfd){ r->pmi, POLLIN, 0 };
 	}
+	poll_[n++] = (struct pollfd){ a->gpus.fd, POLLIN, 0 };
 	poll_[n++] = agent_input_poll(a);
 	poll_[n++] = (struct pollfd){ a->held, POLLIN, 0 };
 	if (poll(poll_, n, patience(a, now)) < 0 && errno != EINTR)
@@ -332,6 +334,8 @@ turn(struct agent *a)
 		agent_callers(a);
 	if (poll_[n - 2].fd >= 0)
 		agent_input_event(a, poll_[n - 2].revents);
+	if (poll_[n - 3].fd >= 0 && poll_[n - 3].revents)
+		agent_gpus_hear(&a->gpus);
 	for (size_t i = 0; i < a->rank_count; i++) {
 		struct agent_rank	*r = &a->rank[i];
 		struct pollfd		*p = &poll_[3 + 3 * i];
@@ -441,7 +445,8 @@ finish(struct agent *a)
 int
 main(int argc, char **argv)
 {
-	struct agent	a = { .held = -1, .input = { .fd = -1 }, .linked = true, .warden.line = -1 };
+	struct agent	a = { .held = -1, .input = { .fd = -1 }, .gpus.fd = -1,
+			      .linked = true, .warden.line = -1 };
 	sigset_t	set;
 
 	if (argc == 2 && !strcmp(argv[1], "environ"))

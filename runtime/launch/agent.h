@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "runtime/base/buf.h"
+#include "runtime/launch/agent_gpus.h"
 #include "runtime/launch/agent_warden.h"
 #include "runtime/launch/wire.h"
 
@@ -57,6 +58,7 @@ struct agent {
 	struct warden		 warden;
 	struct agent_input	 input;
 	struct agent_oom	 oom;
+	struct agent_gpus	 gpus;
 	bool			 started;	/* all ranks were */
 	bool			 stopping, linked;
 	bool			 paused;	/* with the launcher, by ^Z */
@@ -125,6 +127,9 @@ void agent_input_event(struct agent *a, short revents);
 void agent_oom_begin(struct agent_oom *o);
 /* For a rank that SIGKILL ended, not by us: "out of memory..." or "". */
 void agent_oom_why(struct agent_oom *o, pid_t pid, char *why, size_t size);
+
+/* agent_usage.c: answers a USAGE frame. */
+void agent_usage(struct agent *a);
 
 /* Says that a rank ended. */
 void agent_say_exit(struct agent *a, uint32_t rank, int status,

@@ -12,6 +12,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/plan_map.c  %D%/plan_map.h \
 	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
 	%D%/run_check.c %D%/run_compare.c %D%/run_place.c %D%/run_sync.c \
+	%D%/run_tell.c %D%/run_usage.c \
 	%D%/ignore.c    %D%/ignore.h \
 	%D%/listing.c   %D%/listing.h \
 	%D%/slurm.c     %D%/slurm.h \
@@ -32,6 +33,7 @@ accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
 	%D%/agent_activate.c %D%/agent_sync.c %D%/agent_tidy.c \
 	%D%/agent_check.c %D%/agent_facts.c \
+	%D%/agent_gpus.c %D%/agent_gpus.h %D%/agent_usage.c \
 	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \
 	%D%/topology.c %D%/topology.h %D%/wire.c %D%/wire.h \

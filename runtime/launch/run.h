@@ -42,6 +42,7 @@ struct peer {			/* a host */
 	char			 address[128];
 	const char		*phase;		/* and since when */
 	int64_t			 phase_at;
+	const char		*told, *told_what;	/* last, of its state */
 	size_t			 asked, answered;	/* addresses to try */
 	struct reach		 reach[RUN_ADDRESSES];
 	char			 interface[20];	/* of the address that is used */
@@ -71,6 +72,7 @@ struct rank_end {		/* how a rank ended */
 };
 
 struct rejoin;
+struct run_usage;
 
 struct run {
 	const struct plan		*plan;
@@ -90,6 +92,7 @@ struct run {
 	uint32_t			 port;
 	int				 signals, caught;
 	struct rejoin			*rejoin;	/* a hope each */
+	struct run_usage		*usage;		/* NULL: not wanted */
 	bool				 back;		/* a host is */
 	bool				 others_wait;	/* for rank 0's start */
 	int64_t				 began, started, stop_at, give_up_at;
@@ -178,6 +181,21 @@ void run_rejoin_fds(const struct run *run, struct pollfd *fds);
 /* True where one has answered. */
 bool run_rejoin_turn(struct run *run, const struct pollfd *fds);
 void run_rejoin_clear(struct run *run);
+
+/* run_tell.c: for who follows the run as JSON: where the ranks are, what changed
+ * of each host, what is wrong with one, the failure, that all are told to end. */
+void run_tell_plan(struct run *run);
+void run_tell_hosts(struct run *run);
+void run_tell_trouble(struct run *run, size_t host, bool fatal,
+    const char *what, const char *hint);
+void run_tell_failure(struct run *run);
+void run_tell_stopping(struct run *run);
+
+/* run_usage.c: asks hosts what their ranks use, and tells the answers. */
+int  run_usage_init(struct run *run);
+void run_usage_tick(struct run *run, int64_t *wait_ms);
+void run_usage_hear(struct run *run, size_t host, struct wire_frame *frame);
+void run_usage_clear(struct run *run);
 
 /* run_report.c: what went wrong, on stderr.  Gives the run's exit code. */
 int run_report(struct run *run);

@@ -39,6 +39,7 @@ note(struct run *run, size_t host, bool fatal, const char *text,
 	peer->trouble = more;
 	more[peer->troubles++] = (struct trouble){
 		fatal, harmless(text), harmless(hint ? hint : "") };
+	run_tell_trouble(run, host, fatal, text, hint ? hint : "");
 }
 
 void

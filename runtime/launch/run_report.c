@@ -239,8 +239,11 @@ run_report(struct run *run)
 {
 	char	why[SUPERVISE_WHY] = "";
 	int	code;
+	size_t	blamed = run->failure.rank;
 
 	run_blame(run);
+	if (run->failure.rank != blamed)
+		run_tell_failure(run);
 	summarize(run, why, sizeof why);
 	if (run->options->why)
 		memcpy(run->options->why, why, sizeof why);

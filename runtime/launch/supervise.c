@@ -49,6 +49,8 @@ static void
 stop_all(struct run *run, double grace_s)
 {
 	say_number(run, WIRE_STOP, (uint32_t)(grace_s * 1000));
+	if (!run->stopping)
+		run_tell_stopping(run);
 	run->stopping = true;
 	run->stop_at = 0;
 	run->give_up_at = clock_ms() + (int64_t)(grace_s * 1000) + END_MS;
@@ -160,6 +162,7 @@ fail(struct run *run, size_t host, size_t rank, int status, const char *reason)
 		.wall_ms = clock_wall_ms(),
 	};
 	snprintf(run->failure.reason, sizeof run->failure.reason, "%s", reason);
+	run_tell_failure(run);
 	if (!run->stopping && !run->options->keep_going)
 		stop_all(run, run->options->grace_s);
 }
@@ -238,6 +241,9 @@ hear(struct run *run, size_t host, struct wire_frame *frame)
 		break;
 	case WIRE_SIGNAL:
 		run->peer[host].paused = true;
+		break;
+	case WIRE_USAGE:
+		run_usage_hear(run, host, frame);
 		break;
 	case WIRE_INPUT:
 		run_input_taken(run, host, wire_get(frame));
@@ -345,6 +351,7 @@ read_signals(struct run *run)
 			stop_all(run, 0);
 		} else {
 			run->caught = sig;
+			run_tell_stopping(run);
 			say_number(run, WIRE_SIGNAL, (uint32_t)sig);
 			run->stop_at = clock_ms() +
 			    (int64_t)(run->options->grace_s * 1000);
@@ -396,6 +403,7 @@ turn(struct run *run, struct pollfd *fds)
 	bool	full = output_full(&run->output);
 	nfds_t	n = 0;
 
+	run_usage_tick(run, &wait);
 	fds[n++] = (struct pollfd){ run->signals, POLLIN, 0 };
 	for (int s = 0; s < 2; s++)
 		fds[n++] = (struct pollfd){
@@ -431,6 +439,7 @@ turn(struct run *run, struct pollfd *fds)
 		stop_all(run, run->options->grace_s);
 	}
 	advance(run);
+	run_tell_hosts(run);
 	pmi_tick(run->pmi);
 	now = clock_ms();
 	if (run->stop_at && now >= run->stop_at)
@@ -499,7 +508,8 @@ run_init(struct run *run)
 	run->end = calloc(plan->world, sizeof *run->end);
 	run->pmi = pmi_new(plan->world, kvs, reply_pmi, run);
 	if (!run->peer || !run->pid || !run->end || !run->pmi ||
-	    output_init(&run->output, plan->world, &run->options->output) < 0)
+	    output_init(&run->output, plan->world, &run->options->output) < 0 ||
+	    run_usage_init(run) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->world; i++)
 		if (output_rank(&run->output, i, label(run, plan->rank[i].host),
@@ -584,9 +594,11 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		fprintf(stderr, "accel: out of memory\n");
 		code = 1;
 	} else {
+		run_tell_plan(&run);
 		open_peers(&run);
 		while (!over(&run))
 			turn(&run, fds);
+		run_tell_hosts(&run);
 		/* A reader may be slow; a signal ends the wait for it, as all ranks
 		 * are gone. */
 		while (read(run.signals, &info, sizeof info) > 0)
@@ -598,6 +610,7 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 		tell_ending(&run);
 	}
 	run_rejoin_clear(&run);
+	run_usage_clear(&run);
 	for (size_t h = 0; run.peer && h < hosts(&run); h++) {
 		if (run.peer[h].link)
 			run.peer[h].transport->close(run.peer[h].link);

@@ -57,6 +57,9 @@ struct supervise_options {
 	bool	quiet;		/* of a failure, say in one line what it is */
 	bool	keep_going;	/* a failure does not end the other ranks */
 	struct output_options	 output;
+	long	usage_ms;	/* with JSON: from one event of what ranks use
+				   to the next; 0: none */
+	const char		*record;	/* its path, for JSON; or NULL */
 	const struct streams	*hidden;	/* of local ranks; or NULL */
 	const char		*role;		/* of the ranks, or NULL */
 	const struct hosts	*absent;	/* whose return ends the run; or NULL */

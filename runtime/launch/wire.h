@@ -16,7 +16,7 @@
 #include "runtime/base/buf.h"
 
 enum {
-	WIRE_VERSION = 3,
+	WIRE_VERSION = 4,
 	WIRE_MAX = 16 << 20,		/* bytes in a frame */
 	WIRE_BEAT_MS = 1000,		/* each side says something that often */
 	WIRE_SILENCE_MS = 10000		/* and is lost after this long */
@@ -32,6 +32,7 @@ enum {				/* what WIRE_INPUT is about */
 	WIRE_INPUT_OPEN, WIRE_INPUT_BYTES, WIRE_INPUT_END
 };
 #define WIRE_INPUT_CLOSED	UINT32_MAX	/* nobody reads it any more */
+#define WIRE_UNKNOWN		UINT32_MAX	/* in WIRE_USAGE */
 
 enum wire_type {
 	/* from the launcher */
@@ -71,7 +72,15 @@ enum wire_type {
 			   and seconds */
 	WIRE_WANT,	/* from the agent: n, index...: send these files */
 	WIRE_FILE,	/* index, last?, bytes */
-	WIRE_SYNCED	/* from the agent: problem or "", what to do, folder */
+	WIRE_SYNCED,	/* from the agent: problem or "", what to do, folder */
+	/* while ranks run */
+	WIRE_USAGE	/* from the launcher, empty: what is in use?  From the
+			   agent: milliseconds of its clock, CPUs, milliseconds
+			   that they were busy, MiB of memory in use and in all,
+			   n, (GPU's number, percent busy, MiB in use and in
+			   all)..., m, (rank, milliseconds of CPU time, KiB of
+			   memory, MiB on GPUs, processes)...; what is unknown is
+			   WIRE_UNKNOWN, and times wrap around */
 };
 
 /* Appends a frame: begin, put what it holds, end. */

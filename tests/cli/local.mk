@@ -37,3 +37,5 @@ TESTS += %D%/output.t %D%/restart.t %D%/runs.t
 dist_check_SCRIPTS += %D%/hostile.t %D%/flood.t
 TESTS += %D%/hostile.t %D%/flood.t
 EXTRA_DIST += %D%/hostile.py %D%/flood.py
+dist_check_SCRIPTS += %D%/follow.t
+TESTS += %D%/follow.t

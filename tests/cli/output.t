@@ -72,7 +72,7 @@ python3 - >parsed <<'E'
 import collections, json
 rows = [json.loads(line) for line in open("out", encoding="utf-8")]
 seen = collections.Counter((r["event"], r.get("stream"), r.get("text"))
-                           for r in rows)
+                           for r in rows if r["event"] != "host")
 for key, n in sorted(seen.items(), key=str):
     print(*key, n)
 print(rows[-1]["event"], rows[-1]["exit_code"], rows[-1]["why"])
@@ -82,9 +82,12 @@ assert all(r["time"].endswith("Z") for r in rows)
 E
 is "and each line of it is an object" "$(cat parsed)" "end None None 1
 exit None None 3
+failure None None 1
 line stderr e 3
 line stdout t\"$(printf '\357\277\275') 3
+plan None None 1
 start None None 3
+stopping None None 1
 end 5 rank 1 on localhost: exit code 5
 5 localhost exit code 5"
 

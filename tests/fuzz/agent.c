@@ -19,6 +19,7 @@
 #define socket(...) (errno = EAFNOSUPPORT, -1)
 #include "runtime/launch/agent_net.c"
 #undef socket
+#include "runtime/launch/agent_usage.c"
 
 /* No rank: what follows a fork that fails is all that is left. */
 pid_t warden_fork(const struct warden *w)
@@ -61,6 +62,14 @@ void agent_file(struct agent *a, struct wire_frame *frame)
 	(void)a, (void)frame;
 }
 void agent_tidy(void) { }
+/* Starts a program; tests/unit/gpus.c reads what that says. */
+void agent_gpus_ask(struct agent_gpus *g, const char *root)
+{
+	MUST(!*root);
+	g->count = 1;
+	g->gpu[0].busy = WIRE_UNKNOWN;
+}
+void agent_gpus_hear(struct agent_gpus *g) { (void)g; }
 void agent_oom_begin(struct agent_oom *o) { (void)o; }
 void agent_oom_why(struct agent_oom *o, pid_t pid, char *why, size_t size)
 {
@@ -72,7 +81,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct agent		a = { .held = -1, .input = { .fd = -1 },
-				    .linked = true, .warden.line = -1 };
+				    .gpus.fd = -1, .linked = true,
+				    .warden.line = -1 };
 	struct wire_frame	frame;
 	struct buf		view;
 	int			got;

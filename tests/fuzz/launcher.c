@@ -36,6 +36,7 @@ clear(struct run *run)
 		buf_clear(&run->peer[h].in);
 		buf_clear(&run->peer[h].out);
 	}
+	run_usage_clear(run);
 	output_clear(&run->output);
 	pmi_free(run->pmi);
 	for (size_t i = 0; i < run->plan->world; i++)
@@ -64,6 +65,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct supervise_options	 options = {
 		.output.mode = n && data[0] & 1 ? OUTPUT_JSON : OUTPUT_LINES,
 		.output.fold = n && data[0] & 2,
+		.usage_ms = n && data[0] & 32 ? 1000 : 0,
 	};
 	struct run	 run = { .plan = &plan, .options = &options,
 			     .signals = -1 };

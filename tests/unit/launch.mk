@@ -46,3 +46,7 @@ check_PROGRAMS += %D%/storm
 TESTS += %D%/storm
 %C%_storm_SOURCES = %D%/storm.c tests/tap.h
 %C%_storm_LDADD = runtime/launch/liblaunch.la
+check_PROGRAMS += %D%/gpus
+TESTS += %D%/gpus
+%C%_gpus_SOURCES = %D%/gpus.c tests/tap.h
+%C%_gpus_LDADD = runtime/launch/liblaunch.la
