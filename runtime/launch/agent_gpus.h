@@ -2,8 +2,8 @@
 /*
  * agent_gpus: how busy this host's GPUs are, without a library: the agent is
  * static, and NVML is not to be had.  AMD's driver has files for it.  NVIDIA's
- * has nvidia-smi, which takes a while: it runs beside us, now and then, and what
- * it said last is what is known.
+ * has nvidia-smi, which takes a while: it runs beside us, now and then, and
+ * what it said last is what is known.
  */
 #ifndef RUNTIME_LAUNCH_AGENT_GPUS_H
 #define RUNTIME_LAUNCH_AGENT_GPUS_H

@@ -33,7 +33,8 @@ ACCEL_TEST_TRANSPORT=exec
 export ACCEL_TEST_TRANSPORT
 # Hosts that are this one; the ranks do not meet.
 follow $run --hosts node1,node2,node3 sh -c \
-	'[ $ACCEL_HOST_RANK != 2 ] || { echo one >&2; echo two >&2; exit 3; }; sleep 30'
+	'[ $ACCEL_HOST_RANK != 2 ] || { echo one >&2; echo two >&2; exit 3; }
+	sleep 30'
 is "the plan is told first" \
 	"$(say 'rows[0]["event"], rows[0]["hosts"], rows[0]["ranks"]')" \
 	"('plan', ['node1', 'node2', 'node3'], [0, 1, 2])"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent reads of GPUs: lines of nvidia-smi, files of AMD's driver.  The
- * program itself is a script here, as there is no such GPU. */
+/* What the agent reads of GPUs: lines of nvidia-smi, files of AMD's driver.
+ * The program itself is a script here, as there is no such GPU. */
 #include <ftw.h>
 #include <poll.h>
 #include <stdlib.h>
