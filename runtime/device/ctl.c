@@ -2,6 +2,7 @@
 #include "runtime/device/ctl.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/buf.h"
@@ -37,7 +39,10 @@ struct ctl {
 	pthread_cond_t		 change;
 	bool			 welcome, answered, refused;
 	struct buf		 value;
-	char			 why[300];
+	char			 why[460];
+	uint64_t		 seq;		/* see ctl_place() */
+	char			 what[16], label[96];
+	int64_t			 count;
 	_Atomic int		 dead;
 	_Atomic int		 stop;
 	_Atomic int		 pmi_fd;
@@ -65,7 +70,7 @@ set_dead(struct ctl *c, int rank, const char *why, size_t n)
 	pthread_mutex_lock(&c->lock);
 	if (c->dead < 0) {
 		snprintf(c->why, sizeof(c->why), "%.*s",
-		    (int)(n < 299 ? n : 299), why);
+		    (int)(n < sizeof(c->why) ? n : sizeof(c->why) - 1), why);
 		c->dead = rank;
 	}
 	pthread_cond_broadcast(&c->change);
@@ -162,6 +167,26 @@ watch_bound(struct ctl *c)
 	_exit(1);
 }
 
+static void
+beat(struct ctl *c)
+{
+	char text[200];
+	uint64_t seq;
+	int n;
+
+	pthread_mutex_lock(&c->lock);
+	seq = htobe64(c->seq);
+	n = snprintf(text, sizeof(text), "%s", c->what);
+	if (c->count >= 0)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " of %lld",
+		    (long long)c->count);
+	if (c->label[0] != '\0')
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " for %s",
+		    c->label);
+	pthread_mutex_unlock(&c->lock);
+	(void)say(c, WIRE_BEAT, &seq, sizeof(seq), text, (size_t)n);
+}
+
 static void *
 run(void *arg)
 {
@@ -207,7 +232,7 @@ run(void *arg)
 		}
 		if (now - last >= CTL_BEAT) {
 			last = now;
-			(void)say(c, WIRE_BEAT, NULL, 0, NULL, 0);
+			beat(c);
 		}
 		if (fds[2].revents != 0 && relay_pmi(c, &line) != 0) {
 			close(c->pmi_fd);
@@ -341,23 +366,39 @@ ctl_why(struct ctl *c, struct err *err)
 	    "last saved state");
 }
 
-/* Waits for the flag or a death.  Takes the lock's place in time. */
+/* Waits for the flag or a death; 1 when limit_s (0: none) is over. */
 static int
-wait_for(struct ctl *c, const bool *flag, struct err *err)
+wait_for(struct ctl *c, const bool *flag, double limit_s, struct err *err)
 {
+	struct timespec end;
+	bool dead = false;
 	int rc = 0;
 
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += (time_t)limit_s;
+	end.tv_nsec += (long)((limit_s - (double)(time_t)limit_s) * 1e9);
+	if (end.tv_nsec >= 1000000000) {
+		end.tv_nsec -= 1000000000;
+		end.tv_sec++;
+	}
 	pthread_mutex_lock(&c->lock);
-	while (!*flag && !c->refused && c->dead < 0)
-		pthread_cond_wait(&c->change, &c->lock);
+	while (!*flag && !c->refused && c->dead < 0 && rc == 0) {
+		if (limit_s <= 0)
+			pthread_cond_wait(&c->change, &c->lock);
+		else if (pthread_cond_timedwait(&c->change, &c->lock,
+		    &end) == ETIMEDOUT)
+			rc = 1;
+	}
 	if (c->refused)
 		rc = err_set(err, "rank 0 at %s port %d refused rank %d: %s",
 		    c->addr, c->config.port, c->config.rank,
 		    buf_text(&c->value));
-	else if (!*flag)
-		rc = 1;
+	else if (*flag)
+		rc = 0;
+	else
+		dead = c->dead >= 0;
 	pthread_mutex_unlock(&c->lock);
-	return rc == 1 ? ctl_why(c, err) : rc;
+	return dead ? ctl_why(c, err) : rc;
 }
 
 static void
@@ -387,9 +428,11 @@ int
 ctl_open(struct ctl **out, const struct ctl_config *config, struct err *err)
 {
 	struct ctl *c = calloc(1, sizeof(*c));
+	pthread_condattr_t attr;
 
 	if (c == NULL)
 		return err_nomem(err);
+	c->count = -1;
 	c->config = *config;
 	c->addr = strdup(config->addr);
 	c->job = strdup(config->job);
@@ -399,7 +442,10 @@ ctl_open(struct ctl **out, const struct ctl_config *config, struct err *err)
 	c->wire = (struct wire)WIRE_INIT;
 	pthread_mutex_init(&c->send, NULL);
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->change, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->change, &attr);
+	pthread_condattr_destroy(&attr);
 	if (c->addr == NULL || c->job == NULL) {
 		err_nomem(err);
 		goto fail;
@@ -420,7 +466,7 @@ ctl_open(struct ctl **out, const struct ctl_config *config, struct err *err)
 		goto fail;
 	}
 	c->threaded = true;
-	if (wait_for(c, &c->welcome, err) != 0)
+	if (wait_for(c, &c->welcome, 0, err) != 0)
 		goto fail;
 	*out = c;
 	return 0;
@@ -438,16 +484,19 @@ ctl_close(struct ctl *c)
 	ctl_free(c);
 }
 
+/* One question, one answer.  0, -1, or 1 when limit_s is over. */
 static int
-ask(struct ctl *c, enum wire_kind kind, const char *key, struct buf *out,
-    struct err *err)
+ask(struct ctl *c, enum wire_kind kind, const void *question, size_t n,
+    double limit_s, struct buf *out, struct err *err)
 {
+	int rc;
+
 	pthread_mutex_lock(&c->lock);
 	c->answered = false;
 	pthread_mutex_unlock(&c->lock);
-	(void)say(c, kind, key, strlen(key), NULL, 0);
-	if (wait_for(c, &c->answered, err) != 0)
-		return -1;
+	(void)say(c, kind, question, n, NULL, 0);
+	if ((rc = wait_for(c, &c->answered, limit_s, err)) != 0)
+		return rc;
 	if (out != NULL) {
 		pthread_mutex_lock(&c->lock);
 		buf_add(out, buf_text(&c->value), c->value.len);
@@ -472,13 +521,52 @@ ctl_put(struct ctl *c, const char *key, const void *data, size_t n,
 int
 ctl_get(struct ctl *c, const char *key, struct buf *out, struct err *err)
 {
-	return ask(c, WIRE_GET, key, out, err);
+	return ask(c, WIRE_GET, key, strlen(key), 0, out, err);
 }
 
 int
-ctl_barrier(struct ctl *c, struct err *err)
+ctl_barrier(struct ctl *c, const char *what, struct err *err)
 {
-	return ask(c, WIRE_BARRIER, "", NULL, err);
+	struct buf who = BUF_INIT;
+	uint64_t seq;
+	int rc = ask(c, WIRE_BARRIER, "", 0, c->config.wait_limit, NULL, err);
+
+	if (rc != 1)
+		return rc;
+	pthread_mutex_lock(&c->lock);
+	seq = c->seq;
+	pthread_mutex_unlock(&c->lock);
+	if (ctl_missing(c, seq, &who, NULL) != 0 || who.len == 0)
+		buf_adds(&who, "another rank has not come");
+	err_set(err, "rank %d has waited %.0f s in %s: %s", c->config.rank,
+	    c->config.wait_limit, what, buf_text(&who));
+	err_hint(err, "see what that rank does, or set ACCEL_TIMEOUT to more "
+	    "seconds (0: no limit)");
+	buf_clear(&who);
+	if (err != NULL)
+		ctl_abort(c, err->text);
+	return -1;
+}
+
+void
+ctl_place(struct ctl *c, uint64_t seq, const char *what, const char *label,
+    int64_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	c->seq = seq;
+	c->count = n;
+	snprintf(c->what, sizeof(c->what), "%s", what);
+	snprintf(c->label, sizeof(c->label), "%s", label);
+	pthread_mutex_unlock(&c->lock);
+}
+
+int
+ctl_missing(struct ctl *c, uint64_t seq, struct buf *out, struct err *err)
+{
+	uint64_t number = htobe64(seq);
+	int rc = ask(c, WIRE_MISSING, &number, sizeof(number), 5, out, err);
+
+	return rc == 1 ? err_set(err, "rank 0 does not answer") : rc;
 }
 
 int

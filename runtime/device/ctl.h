@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 struct ctl;
@@ -26,6 +27,7 @@ struct ctl_config {
 	const char	*job;		/* ACCEL_JOB, or "" */
 	double		 limit;		/* silence that means death, seconds */
 	double		 start_limit;	/* for all ranks to come, seconds */
+	double		 wait_limit;	/* of a barrier; 0: none */
 };
 
 /* Connects and waits until all ranks have.  Copies *config. */
@@ -41,7 +43,18 @@ int ctl_put(struct ctl *ctl, const char *key, const void *data, size_t n,
 /* Waits for the key. */
 int ctl_get(struct ctl *ctl, const char *key, struct buf *out,
     struct err *err);
-int ctl_barrier(struct ctl *ctl, struct err *err);
+/* "what" is in the message when it takes too long; the others must have told
+ * their place as well (ctl_place). */
+int ctl_barrier(struct ctl *ctl, const char *what, struct err *err);
+
+/* What this rank does: operation number "seq", its name and what it is for (or
+ * ""), of n elements (-1: none).  The next heartbeat tells it. */
+void ctl_place(struct ctl *ctl, uint64_t seq, const char *what,
+    const char *label, int64_t n);
+/* The ranks that have not come to operation "seq", and where they are, as of
+ * the last heartbeat: "rank 2 (host) is at ..."; "" when all have. */
+int ctl_missing(struct ctl *ctl, uint64_t seq, struct buf *out,
+    struct err *err);
 
 /* The first rank that died, or -1.  Cheap: for wait loops. */
 int ctl_dead(const struct ctl *ctl);

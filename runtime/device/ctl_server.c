@@ -2,6 +2,7 @@
 #include "runtime/device/ctl_server.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -35,6 +36,8 @@ struct peer {
 	double		 seen;
 	char		*want;		/* key of a "get" not there yet */
 	char		 host[64];
+	uint64_t	 seq;		/* where it is, says its last beat */
+	char		 place[128];
 };
 
 struct ctl_server {
@@ -49,7 +52,7 @@ struct ctl_server {
 	struct pair	*pair;
 	size_t		 npair;
 	int		 dead;		/* first rank that died, or -1 */
-	char		 why[300];
+	char		 why[460];
 	struct pmi	*pmi;
 	double		 start, last_beat;
 };
@@ -160,6 +163,56 @@ answer_pmi(void *user, size_t rank, const char *line, size_t n)
 }
 
 static void
+beat(struct peer *p, const char *data, size_t n)
+{
+	size_t k;
+
+	if (n < sizeof(p->seq))
+		return;
+	memcpy(&p->seq, data, sizeof(p->seq));
+	p->seq = be64toh(p->seq);
+	n -= sizeof(p->seq);
+	k = n < sizeof(p->place) ? n : sizeof(p->place) - 1;
+	memcpy(p->place, data + sizeof(p->seq), k);
+	p->place[k] = '\0';
+}
+
+/* Who has not come to operation "seq": four by name. */
+static void
+missing(struct ctl_server *s, struct peer *asks, const char *data, size_t n)
+{
+	struct buf out = BUF_INIT;
+	uint64_t seq;
+	int more = 0;
+
+	if (n != sizeof(seq))
+		return;
+	memcpy(&seq, data, sizeof(seq));
+	seq = be64toh(seq);
+	for (int i = 0; i < s->n; i++) {
+		struct peer *p = &s->peer[i];
+
+		if (p->seq >= seq)
+			continue;
+		if (++more > 4)
+			continue;
+		buf_addf(&out, "%srank %d (%s) has not come; ",
+		    out.len > 0 ? ", " : "", i, p->host);
+		if (p->left)
+			buf_adds(&out, "it has ended");
+		else if (p->seq == 0)
+			buf_adds(&out, "it has begun none");
+		else
+			buf_addf(&out, "its last was %llu, %s",
+			    (unsigned long long)p->seq, p->place);
+	}
+	if (more > 4)
+		buf_addf(&out, ", and %d more", more - 4);
+	answer(asks, WIRE_VALUE, buf_text(&out), out.len);
+	buf_clear(&out);
+}
+
+static void
 frame(struct ctl_server *s, int rank, int kind, const char *data, size_t n)
 {
 	struct peer *p = &s->peer[rank];
@@ -169,13 +222,19 @@ frame(struct ctl_server *s, int rank, int kind, const char *data, size_t n)
 
 	snprintf(text, sizeof(text), "%.*s", (int)(n < 2499 ? n : 2499), data);
 	switch (kind) {
+	case WIRE_BEAT:
+		beat(p, data, n);
+		break;
+	case WIRE_MISSING:
+		missing(s, p, data, n);
+		break;
 	case WIRE_LEAVE:
 		leave(s, p);
 		break;
 	case WIRE_ABORT: {
-		char what[240];
+		char what[400];
 
-		snprintf(what, sizeof(what), "stopped the job: %.200s", text);
+		snprintf(what, sizeof(what), "stopped the job: %.370s", text);
 		died(s, rank, what);
 		break;
 	}

@@ -2,18 +2,16 @@
 #include "runtime/device/device.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/plugin.h"
 #include "runtime/device/ctl.h"
+#include "runtime/device/guard.h"
 
 #include "runtime/base/banned.h"
 
@@ -73,16 +71,22 @@ device_open(struct device *dev, const char *name, struct ctl *ctl, int rank,
 		.put = ctl_put, .get = host_get,
 	};
 	const struct device_ops *ops;
+	void *state;
 
-	*dev = (struct device){ NULL, NULL, ctl };
+	*dev = (struct device){ .ctl = ctl };
 	if (world == 1)
 		return 0;
 	ops = open_plugin(name, err);
 	if (ops == NULL)
 		return -1;
-	if (ops->open(&dev->state, &host, err) != 0)
+	if (ops->open(&state, &host, err) != 0)
 		return ctl_dead(ctl) >= 0 ? ctl_why(ctl, err) : -1;
-	dev->ops = ops;
+	dev->state = guard_new(ops, state, ctl, rank, world);
+	if (dev->state == NULL) {
+		ops->close(state, 1);
+		return err_nomem(err);
+	}
+	dev->ops = &guard_ops;
 	return 0;
 }
 
@@ -95,7 +99,7 @@ device_close(struct device *dev)
 		return;
 	if (!dead)
 		ctl_bound(dev->ctl, "leaving the other ranks", CLOSE_LIMIT_S);
-	dev->ops->close(dev->state, dead);
+	guard_free(dev->state, dead);
 	ctl_unbound(dev->ctl);
 	dev->ops = NULL;
 }
@@ -115,17 +119,49 @@ device_test(struct device *dev, void *req, struct err *err)
 int
 device_wait(struct device *dev, void *req, struct err *err)
 {
-	const struct timespec nap = { 0, 50000 };
-	int rc;
+	int rc = guard_wait(dev->state, req, dev->limit_s, err);
 
-	for (long polls = 0;
-	    (rc = device_test(dev, req, err)) == 0; polls++) {
-		if (polls < 2000)
-			sched_yield();
-		else
-			nanosleep(&nap, NULL);
+	if (rc == -2 && dev->ctl != NULL) {
+		dev->timed_out = true;
+		ctl_abort(dev->ctl, err != NULL ? err->text :
+		    "it has waited too long");
 	}
-	return rc < 0 ? -1 : 0;
+	return rc == 0 ? 0 : -1;
+}
+
+void
+device_label(struct device *dev, const char *label)
+{
+	if (dev->ops != NULL)
+		guard_label(dev->state, label);
+}
+
+void
+device_debug(struct device *dev, bool on)
+{
+	if (dev->ops != NULL)
+		guard_debug(dev->state, on);
+}
+
+void
+device_afloat(struct device *dev, int more)
+{
+	if (dev->ops != NULL)
+		guard_afloat(dev->state, more);
+}
+
+void
+device_thread(struct device *dev, bool on)
+{
+	if (dev->ops != NULL)
+		guard_thread(dev->state, on);
+}
+
+void
+device_mark(struct device *dev, const char *what)
+{
+	if (dev->ops != NULL)
+		guard_mark(dev->state, what);
 }
 
 size_t

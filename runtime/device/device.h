@@ -10,12 +10,13 @@
 #ifndef RUNTIME_DEVICE_DEVICE_H
 #define RUNTIME_DEVICE_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct ctl;
 struct err;
 
-#define DEVICE_ABI 1
+#define DEVICE_ABI 2
 
 /* The numbers are accel.h's. */
 enum device_type {
@@ -55,15 +56,21 @@ struct device_ops {
 	    size_t nout, int type, int op, void **req, struct err *err);
 	/* *done: the request is over and freed. */
 	int  (*test)(void *state, void *req, int *done, struct err *err);
+	/* Moves what runs on, from any thread, but never from two at a time.
+	 * -1, having done nothing, where no second thread is allowed; NULL:
+	 * nothing needs it. */
+	int  (*poke)(void *state);
 };
 
 /* What a plugin exports. */
 extern const struct device_ops device_plugin;
 
 struct device {
-	const struct device_ops	*ops;	/* NULL while closed */
+	const struct device_ops	*ops;	/* a guard's; NULL while closed */
 	void			*state;
 	struct ctl		*ctl;	/* borrowed */
+	double			 limit_s;	/* of a wait; 0: none */
+	bool			 timed_out;	/* a wait has ended by it */
 };
 
 /* name: "mpi" or "nccl".  With one rank there is nothing to open. */
@@ -73,8 +80,16 @@ void device_close(struct device *dev);
 
 /* 1 over, 0 not yet, -1 failed or a rank is gone (then nothing is touched). */
 int  device_test(struct device *dev, void *req, struct err *err);
-/* Until it is over: polls, yields, then sleeps; ends when a rank dies. */
+/* Until it is over: polls, yields, then sleeps; ends when a rank dies, or
+ * after limit_s: then all ranks are told to stop. */
 int  device_wait(struct device *dev, void *req, struct err *err);
+
+/* See guard.h; nothing happens while closed. */
+void device_label(struct device *dev, const char *label);
+void device_debug(struct device *dev, bool on);
+void device_afloat(struct device *dev, int more);
+void device_thread(struct device *dev, bool on);
+void device_mark(struct device *dev, const char *what);
 
 size_t device_size(int type);
 #endif

@@ -18,6 +18,7 @@ struct mpi {
 	MPI_Comm comm;
 	MPI_Op	 f16_sum, bf16_sum;
 	int	 ours;		/* we initialised, we finalise */
+	int	 level;		/* of threads */
 };
 
 static int
@@ -50,7 +51,7 @@ static int
 mpi_open(void **state, const struct device_host *host, struct err *err)
 {
 	struct mpi *m = calloc(1, sizeof(*m));
-	int up = 0, level, rank, size;
+	int up = 0, rank, size;
 
 	if (m == NULL)
 		return err_nomem(err);
@@ -60,9 +61,10 @@ mpi_open(void **state, const struct device_host *host, struct err *err)
 		 * must take the network that is known to reach the others. */
 		if (host->netdev[0] != '\0')
 			setenv("UCX_NET_DEVICES", host->netdev, 0);
-		MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &m->level);
 		m->ours = 1;
 	}
+	MPI_Query_thread(&m->level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (rank != host->rank || size != host->world) {
@@ -219,7 +221,20 @@ mpi_test(void *state, void *req, int *done, struct err *err)
 	return 0;
 }
 
+/* A probe for what nobody sends: it drives all that is under way. */
+static int
+mpi_poke(void *state)
+{
+	struct mpi *m = state;
+	int found;
+
+	if (m->level < MPI_THREAD_SERIALIZED)
+		return -1;
+	MPI_Iprobe(MPI_ANY_SOURCE, 0, m->comm, &found, MPI_STATUS_IGNORE);
+	return 0;
+}
+
 const struct device_ops device_plugin = {
 	DEVICE_ABI, "mpi", mpi_open, mpi_close, mpi_all_reduce, mpi_broadcast,
-	mpi_all_gather, mpi_reduce_scatter, mpi_test,
+	mpi_all_gather, mpi_reduce_scatter, mpi_test, mpi_poke,
 };

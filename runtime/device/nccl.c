@@ -202,5 +202,5 @@ nccl_test(void *state, void *req, int *done, struct err *err)
 
 const struct device_ops device_plugin = {
 	DEVICE_ABI, "nccl", nccl_open, nccl_close, nccl_all_reduce,
-	nccl_broadcast, nccl_all_gather, nccl_reduce_scatter, nccl_test,
+	nccl_broadcast, nccl_all_gather, nccl_reduce_scatter, nccl_test, NULL,
 };

@@ -14,7 +14,7 @@ enum wire_kind {
 	WIRE_HELLO = 1,		/* client: magic, rank, world, host, token */
 	WIRE_WELCOME,		/* server: everybody is here */
 	WIRE_REFUSED,		/* server: text */
-	WIRE_BEAT,		/* both */
+	WIRE_BEAT,		/* both; a client's: u64 operation, its name */
 	WIRE_DEAD,		/* server: rank, text */
 	WIRE_ABORT,		/* client: text */
 	WIRE_LEAVE,		/* client: a clean end */
@@ -23,6 +23,7 @@ enum wire_kind {
 	WIRE_VALUE,		/* server: value */
 	WIRE_BARRIER,		/* client, and back when all came */
 	WIRE_PMI,		/* client: a PMI-1 line; server: its answer */
+	WIRE_MISSING,		/* client: u64 operation; answered by a VALUE */
 };
 
 #define WIRE_MAX	(1u << 20)

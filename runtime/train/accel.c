@@ -202,7 +202,7 @@ accel_fini(accel *a)
 	if (a == NULL)
 		return ACCEL_OK;
 	/* Nobody takes MPI down while another still uses it. */
-	if (a->ctl != NULL && ctl_barrier(a->ctl, &last) != 0)
+	if (a->ctl != NULL && ctl_barrier(a->ctl, "accel_fini", &last) != 0)
 		st = accel__status(a);
 	track_fini(a);
 	device_close(&a->dev);

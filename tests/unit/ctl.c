@@ -70,7 +70,7 @@ run(void *arg)
 		r->sum += (unsigned)number;
 		buf_clear(&value);
 	}
-	r->met = ctl_barrier(ctl, &r->why) == 0;
+	r->met = ctl_barrier(ctl, "a test", &r->why) == 0;
 	if (r->gives_up && r->rank == QUITTER)
 		ctl_abort(ctl, "its disk is full");
 	for (int i = 0; r->gives_up && i < 2000 && (r->dead = ctl_dead(ctl)) < 0;

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device/guard.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/buf.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/err.h"
+#include "runtime/device/ctl.h"
+
+#include "runtime/base/banned.h"
+
+#define SPINS	2000		/* polls that only yield */
+#define NAP_NS	50000		/* then between polls of who waits */
+#define PACE_NS	100000		/* between polls of the thread */
+
+struct guard {
+	const struct device_ops	*ops;
+	void			*state;
+	struct ctl		*ctl;
+	int			 rank, world;
+	const char		*label;
+	uint64_t		 seq;
+	bool			 debug;
+	pthread_mutex_t		 lock;		/* the backend, and these */
+	pthread_cond_t		 change;
+	pthread_t		 thread;
+	bool			 allowed, threaded, stop;
+	int			 afloat;
+	bool			 waiting;	/* somebody polls already */
+};
+
+/* An operation's arguments, as they are compared; no padding. */
+struct call {
+	char	 what[16], label[96];
+	int64_t	 n;
+	int32_t	 type, op, root, pad;
+};
+
+struct request {
+	void		*real;
+	uint64_t	 seq;
+	struct call	 call;
+};
+
+static const char *
+type_name(int type)
+{
+	static const char *const name[] = { "F32", "F16", "BF16", "F64", "I32",
+	    "I64", "U8" };
+
+	return type >= 0 && type <= DEVICE_U8 ? name[type] : "?";
+}
+
+static void
+describe(const struct call *c, char *out, size_t room)
+{
+	int n = snprintf(out, room, "%s of %lld %s", c->what,
+	    (long long)c->n, c->type < 0 ? "bytes" : type_name(c->type));
+
+	if (c->op >= 0 && n > 0 && (size_t)n < room)
+		n += snprintf(out + n, room - (size_t)n, " (%s)",
+		    c->op == DEVICE_SUM ? "sum" : c->op == DEVICE_MAX ? "max" :
+		    "min");
+	if (c->root >= 0 && n > 0 && (size_t)n < room)
+		n += snprintf(out + n, room - (size_t)n, " from rank %d",
+		    (int)c->root);
+	if (c->label[0] != '\0' && n > 0 && (size_t)n < room)
+		snprintf(out + n, room - (size_t)n, " for %s", c->label);
+}
+
+static void *
+run(void *arg)
+{
+	const struct timespec pace = { 0, PACE_NS };
+	struct guard *g = arg;
+
+	pthread_mutex_lock(&g->lock);
+	while (!g->stop) {
+		if (g->afloat <= 0 || g->waiting) {
+			pthread_cond_wait(&g->change, &g->lock);
+			continue;
+		}
+		g->ops->poke(g->state);
+		pthread_mutex_unlock(&g->lock);
+		nanosleep(&pace, NULL);
+		pthread_mutex_lock(&g->lock);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+struct guard *
+guard_new(const struct device_ops *ops, void *state, struct ctl *ctl,
+    int rank, int world)
+{
+	struct guard *g = calloc(1, sizeof(*g));
+
+	if (g == NULL)
+		return NULL;
+	g->ops = ops;
+	g->state = state;
+	g->ctl = ctl;
+	g->rank = rank;
+	g->world = world;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->change, NULL);
+	return g;
+}
+
+void
+guard_free(struct guard *g, bool dead)
+{
+	if (g->threaded) {
+		pthread_mutex_lock(&g->lock);
+		g->stop = true;
+		pthread_cond_signal(&g->change);
+		pthread_mutex_unlock(&g->lock);
+		pthread_join(g->thread, NULL);
+	}
+	g->ops->close(g->state, dead);
+	pthread_mutex_destroy(&g->lock);
+	pthread_cond_destroy(&g->change);
+	free(g);
+}
+
+void
+guard_label(struct guard *g, const char *label)
+{
+	g->label = label;
+}
+
+void
+guard_debug(struct guard *g, bool on)
+{
+	g->debug = on;
+}
+
+void
+guard_thread(struct guard *g, bool on)
+{
+	g->allowed = on;
+}
+
+void
+guard_afloat(struct guard *g, int more)
+{
+	pthread_mutex_lock(&g->lock);
+	g->afloat += more;
+	/* The first time: is there a thread to be had? */
+	if (more > 0 && g->allowed && !g->threaded) {
+		g->allowed = g->ops->poke != NULL &&
+		    g->ops->poke(g->state) == 0;
+		if (g->allowed)
+			g->threaded = pthread_create(&g->thread, NULL, run,
+			    g) == 0;
+	} else if (g->threaded && g->afloat == more) {
+		pthread_cond_signal(&g->change);
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void
+tell_place(struct guard *g, const struct call *c)
+{
+	if (g->ctl != NULL)
+		ctl_place(g->ctl, g->seq, c->what, c->label, c->n);
+}
+
+void
+guard_mark(struct guard *g, const char *what)
+{
+	struct call c = { .n = -1 };
+
+	snprintf(c.what, sizeof(c.what), "%s", what);
+	g->seq++;
+	tell_place(g, &c);
+}
+
+static int
+poll_once(struct guard *g, void *real, struct err *err)
+{
+	int done = 0, rc;
+
+	if (ctl_dead(g->ctl) >= 0)
+		return ctl_why(g->ctl, err);
+	pthread_mutex_lock(&g->lock);
+	rc = g->ops->test(g->state, real, &done, err);
+	pthread_mutex_unlock(&g->lock);
+	return rc != 0 ? -1 : done;
+}
+
+static int
+too_long(struct guard *g, uint64_t seq, const struct call *c, double limit_s,
+    struct err *err)
+{
+	struct buf who = BUF_INIT;
+	char what[200];
+
+	describe(c, what, sizeof(what));
+	if (g->ctl == NULL || ctl_missing(g->ctl, seq, &who, NULL) != 0)
+		buf_adds(&who, "another rank has not come");
+	else if (who.len == 0)
+		buf_adds(&who, "all ranks have come, so it is the network "
+		    "that does not move");
+	err_set(err, "rank %d has waited %.0f s in operation %llu, %s: %s",
+	    g->rank, limit_s, (unsigned long long)seq, what, buf_text(&who));
+	err_hint(err, "see what that rank does, or set ACCEL_TIMEOUT to more "
+	    "seconds (0: no limit)");
+	buf_clear(&who);
+	return -2;
+}
+
+static int
+wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
+    double limit_s, struct err *err)
+{
+	const struct timespec nap = { 0, NAP_NS };
+	double end = 0;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	g->waiting = true;
+	pthread_mutex_unlock(&g->lock);
+	for (long polls = 0; (rc = poll_once(g, real, err)) == 0; polls++) {
+		if (polls < SPINS) {
+			sched_yield();
+			continue;
+		}
+		if (end == 0)
+			end = clock_s() + limit_s;
+		else if (limit_s > 0 && polls % 100 == 0 && clock_s() > end) {
+			rc = too_long(g, seq, c, limit_s, err);
+			break;
+		}
+		nanosleep(&nap, NULL);
+	}
+	pthread_mutex_lock(&g->lock);
+	g->waiting = false;
+	if (g->afloat > 0)
+		pthread_cond_signal(&g->change);
+	pthread_mutex_unlock(&g->lock);
+	return rc > 0 ? 0 : rc;
+}
+
+int
+guard_wait(struct guard *g, void *req, double limit_s, struct err *err)
+{
+	struct request *r = req;
+	int rc = wait_for(g, r->real, r->seq, &r->call, limit_s, err);
+
+	if (rc == 0)
+		free(r);
+	return rc;
+}
+
+/* All ranks' arguments, side by side.  Names the first who differs. */
+static int
+compare(struct guard *g, const struct call *mine, struct err *err)
+{
+	struct call *all = calloc((size_t)g->world, sizeof(*all));
+	char here[200], there[200];
+	int other = 0, rc;
+	void *real;
+
+	if (all == NULL)
+		return err_nomem(err);
+	pthread_mutex_lock(&g->lock);
+	rc = g->ops->all_gather(g->state, mine, all, sizeof(*mine), &real,
+	    err);
+	pthread_mutex_unlock(&g->lock);
+	if (rc == 0)
+		rc = wait_for(g, real, g->seq, mine, 0, err);
+	if (rc == 0) {
+		while (other < g->world &&
+		    memcmp(&all[other], &all[0], sizeof(*all)) == 0)
+			other++;
+		if (other < g->world) {
+			describe(&all[0], here, sizeof(here));
+			describe(&all[other], there, sizeof(there));
+			rc = err_set(err, "ranks differ in operation %llu: "
+			    "rank 0 calls %s, rank %d calls %s",
+			    (unsigned long long)g->seq, here, other, there);
+			err_hint(err, "every rank must make the same calls "
+			    "with the same sizes in the same order");
+		}
+	}
+	free(all);
+	return rc;
+}
+
+static struct request *
+begin(struct guard *g, const char *what, size_t n, int type, int op,
+    int root, struct err *err)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (r == NULL) {
+		err_nomem(err);
+		return NULL;
+	}
+	memcpy(r->call.what, what, strlen(what));
+	if (g->label != NULL)
+		snprintf(r->call.label, sizeof(r->call.label), "%s", g->label);
+	r->call.n = (int64_t)n;
+	r->call.type = type;
+	r->call.op = op;
+	r->call.root = root;
+	r->seq = ++g->seq;
+	tell_place(g, &r->call);
+	if (g->debug && compare(g, &r->call, err) != 0) {
+		free(r);
+		return NULL;
+	}
+	pthread_mutex_lock(&g->lock);
+	return r;
+}
+
+static int
+begun(struct guard *g, struct request *r, int rc, void **req)
+{
+	pthread_mutex_unlock(&g->lock);
+	if (rc != 0) {
+		free(r);
+		r = NULL;
+	}
+	*req = r;
+	return rc;
+}
+
+static int
+guard_all_reduce(void *state, void *buf, size_t n, int type, int op,
+    void **req, struct err *err)
+{
+	struct guard *g = state;
+	struct request *r = begin(g, "all-reduce", n, type, op, -1, err);
+
+	return r == NULL ? -1 : begun(g, r, g->ops->all_reduce(g->state, buf,
+	    n, type, op, &r->real, err), req);
+}
+
+static int
+guard_broadcast(void *state, void *buf, size_t bytes, int root, void **req,
+    struct err *err)
+{
+	struct guard *g = state;
+	struct request *r = begin(g, "broadcast", bytes, -1, -1, root, err);
+
+	return r == NULL ? -1 : begun(g, r, g->ops->broadcast(g->state, buf,
+	    bytes, root, &r->real, err), req);
+}
+
+static int
+guard_all_gather(void *state, const void *in, void *out, size_t bytes,
+    void **req, struct err *err)
+{
+	struct guard *g = state;
+	struct request *r = begin(g, "all-gather", bytes, -1, -1, -1, err);
+
+	return r == NULL ? -1 : begun(g, r, g->ops->all_gather(g->state, in,
+	    out, bytes, &r->real, err), req);
+}
+
+static int
+guard_reduce_scatter(void *state, const void *in, void *out, size_t nout,
+    int type, int op, void **req, struct err *err)
+{
+	struct guard *g = state;
+	struct request *r = begin(g, "reduce-scatter", nout, type, op, -1,
+	    err);
+
+	return r == NULL ? -1 : begun(g, r, g->ops->reduce_scatter(g->state,
+	    in, out, nout, type, op, &r->real, err), req);
+}
+
+static int
+guard_test(void *state, void *req, int *done, struct err *err)
+{
+	struct guard *g = state;
+	struct request *r = req;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	rc = g->ops->test(g->state, r->real, done, err);
+	pthread_mutex_unlock(&g->lock);
+	if (rc == 0 && *done)
+		free(r);
+	return rc;
+}
+
+const struct device_ops guard_ops = {
+	.abi = DEVICE_ABI, .name = "guard", .all_reduce = guard_all_reduce,
+	.broadcast = guard_broadcast, .all_gather = guard_all_gather,
+	.reduce_scatter = guard_reduce_scatter, .test = guard_test,
+};
