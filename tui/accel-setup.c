@@ -105,7 +105,7 @@ apply_sets(struct form *f, const struct options *o, struct err *err)
 			return near ? err_hint(err, "did you mean %s?", near) :
 			    err_hint(err, "accel launch --help lists them");
 		}
-		if (form_set(f, (enum field_id)id, value, ORIGIN_FLAG, err))
+		if (form_set(f, id, value, ORIGIN_FLAG, err))
 			return err_at(err, "--set");
 	}
 	return 0;
@@ -195,8 +195,7 @@ ask(struct form *f, const struct options *o, struct err *err)
 static int
 work(struct form *f, const struct options *o, struct err *err)
 {
-	struct problems problems = PROBLEMS_INIT;
-	bool broken;
+	const struct problems *problems = &f->problems;
 
 	if (o->defaults && f->saved.len && !o->force && !o->print) {
 		err_set(err, "%s exists already", f->path);
@@ -210,16 +209,13 @@ work(struct form *f, const struct options *o, struct err *err)
 		return print_form(f, err);
 	if (!o->defaults && !o->write)
 		return ask(f, o, err);
-	if (form_problems(f, &problems, err))
-		return -1;
-	for (size_t i = 0; i < problems.count; i++)
+	for (size_t i = 0; i < problems->count; i++)
 		fprintf(stderr, "%s: %s%s%s%s\n", program,
-		    problems.item[i].fatal ? "" : "warning: ",
-		    problems.item[i].what, *problems.item[i].hint ? "\n  " : "",
-		    problems.item[i].hint);
-	broken = problems_fatal(&problems) > 0;
-	problems_clear(&problems);
-	if (broken)
+		    problems->item[i].fatal ? "" : "warning: ",
+		    problems->item[i].what,
+		    *problems->item[i].hint ? "\n  " : "",
+		    problems->item[i].hint);
+	if (problems_fatal(problems))
 		return err_set(err, "%s is not written", f->path);
 	if (form_save(f, err))
 		return -1;

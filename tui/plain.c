@@ -40,35 +40,18 @@ ended(struct err *err)
 	    "without questions");
 }
 
-/* The shown field after id (or before it), or -1. */
-static int
-beside(const struct form *f, int id, int way)
-{
-	int best = -1;
-
-	for (size_t i = 0; i < f->shown; i++) {
-		int other = (int)f->list[i];
-
-		if (way > 0 && other > id)
-			return other;
-		if (way < 0 && other < id)
-			best = other;
-	}
-	return best;
-}
-
 static void
-ask(struct talk *t, enum field_id id)
+ask(struct talk *t, int id)
 {
 	struct buf value = BUF_INIT;
-	size_t n = config_choices(form_now(t->f), id);
+	size_t n = form_choices(t->f, id);
 
 	form_value(t->f, id, &value);
-	fprintf(t->out, "\n%s [%s]\n", fields[id].ask, buf_text(&value));
+	fprintf(t->out, "\n%s [%s]\n", item_row(id)->ask, buf_text(&value));
 	for (size_t i = 0; i < n; i++)
 		fprintf(t->out, "  %zu  %s: %s\n", i + 1,
-		    fields[id].choice[i].word, fields[id].choice[i].what);
-	if (fields[id].type == TYPE_BOOL)
+		    item_row(id)->choice[i].word, item_row(id)->choice[i].what);
+	if (item_row(id)->type == TYPE_BOOL)
 		fputs("  yes or no\n", t->out);
 	fputs("> ", t->out);
 	buf_clear(&value);
@@ -76,17 +59,17 @@ ask(struct talk *t, enum field_id id)
 
 /* The word behind the number of a choice, yes and no of a bool. */
 static const char *
-meant(const struct talk *t, enum field_id id, const char *text)
+meant(const struct talk *t, int id, const char *text)
 {
-	const struct choice *c = fields[id].choice;
-	long n, count = (long)config_choices(form_now(t->f), id);
+	const struct choice *c = item_row(id)->choice;
+	long n, count = (long)form_choices(t->f, id);
 
 	if (c && !num_parse(text, 1, count, &n))
 		return c[n - 1].word;
-	if (fields[id].type == TYPE_BOOL && (!strcmp(text, "y") ||
+	if (item_row(id)->type == TYPE_BOOL && (!strcmp(text, "y") ||
 	    !strcmp(text, "yes")))
 		return "true";
-	if (fields[id].type == TYPE_BOOL && (!strcmp(text, "n") ||
+	if (item_row(id)->type == TYPE_BOOL && (!strcmp(text, "n") ||
 	    !strcmp(text, "no")))
 		return "false";
 	return text;
@@ -118,21 +101,18 @@ enum { BACK = PLAIN_LAUNCH + 1 };
 static int
 confirm(struct talk *t, struct err *err)
 {
-	struct problems problems = PROBLEMS_INIT;
+	const struct problems *problems = &t->f->problems;
 	struct buf yaml = BUF_INIT;
 
 	config_print(form_now(t->f), &yaml);
 	fprintf(t->out, "\nThis is the file:\n\n%s\n", buf_text(&yaml));
 	buf_clear(&yaml);
-	if (form_problems(t->f, &problems, err) < 0)
-		return -1;
-	for (size_t i = 0; i < problems.count; i++) {
-		const struct problem *p = &problems.item[i];
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct problem *p = &problems->item[i];
 
 		fprintf(t->out, "%s: %s%s%s.\n", p->fatal ? "Problem" :
 		    "Warning", p->what, *p->hint ? ": " : "", p->hint);
 	}
-	problems_clear(&problems);
 	fprintf(t->out, "Write it to %s?", t->f->path);
 	switch (agreed(t)) {
 	case -1:
@@ -155,7 +135,7 @@ confirm(struct talk *t, struct err *err)
 	return PLAIN_WRITTEN;
 }
 
-/* One question until it is answered: the next field, FIELD_COUNT at the end,
+/* One question until it is answered: the next field, ITEM_COUNT at the end,
  * -1 to leave, -2 at the end of the input. */
 static int
 question(struct talk *t, int id)
@@ -165,31 +145,31 @@ question(struct talk *t, int id)
 	int to;
 
 	for (;;) {
-		ask(t, (enum field_id)id);
+		ask(t, id);
 		if (!(text = answer(t)))
 			return -2;
 		if (!strcmp(text, "q"))
 			return -1;
 		if (!strcmp(text, "?")) {
-			form_help(t->f, (enum field_id)id, &help);
+			form_help(t->f, id, &help);
 			fprintf(t->out, "%s", buf_text(&help));
 			buf_clear(&help);
 			continue;
 		}
 		if (!strcmp(text, "b")) {
-			to = beside(t->f, id, -1);
+			to = form_beside(t->f, id, -1);
 			if (to >= 0)
 				return to;
 			fputs("This is the first question.\n", t->out);
 			continue;
 		}
-		if (*text && form_set(t->f, (enum field_id)id,
-		    meant(t, (enum field_id)id, text), ORIGIN_USER, NULL)) {
+		if (*text && form_set(t->f, id,
+		    meant(t, id, text), ORIGIN_USER, NULL)) {
 			fprintf(t->out, "%s\n", t->f->message);
 			continue;
 		}
-		to = beside(t->f, id, 1);
-		return to < 0 ? FIELD_COUNT : to;
+		to = form_beside(t->f, id, 1);
+		return to < 0 ? (int)ITEM_COUNT : to;
 	}
 }
 
@@ -197,7 +177,7 @@ static int
 converse(struct talk *t, struct err *err)
 {
 	struct buf facts = BUF_INIT;
-	int id = beside(t->f, -1, 1), status;
+	int id = form_beside(t->f, -1, 1), status;
 
 	machine_print(t->f->machine, &facts);
 	fprintf(t->out, "%s\n", buf_text(&facts));
@@ -207,7 +187,7 @@ converse(struct talk *t, struct err *err)
 	fputs("Enter keeps the value in brackets; ? explains, b goes back, "
 	    "q leaves.\n", t->out);
 	for (;;) {
-		while (id >= 0 && id < FIELD_COUNT)
+		while (id >= 0 && id < (int)ITEM_COUNT)
 			id = question(t, id);
 		if (id == -2)
 			return ended(err);
@@ -220,7 +200,7 @@ converse(struct talk *t, struct err *err)
 				fputs("Nothing was written.\n", t->out);
 			return status;
 		}
-		id = beside(t->f, FIELD_COUNT, -1);
+		id = form_beside(t->f, -1, -1);
 	}
 }
 

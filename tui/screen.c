@@ -2,7 +2,6 @@
 #include <curses.h>
 #include <errno.h>
 #include <langinfo.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,24 +10,24 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "tui/form.h"
+#include "tui/frame.h"
+#include "tui/page.h"
 #include "tui/screen.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/banned.h"
 
-enum { ESCAPE = 27, ERASE_ALL = 21, RUBOUT = 127 };
-
-enum action {
-	NONE, UP, DOWN, PAGEUP, PAGEDOWN, EDIT, TOGGLE, NEXT, PREV, STEP1,
-	STEP2, STEP3, FILE_PAGE, PROPOSE, DEFAULT, ALL, UNDO, REDO, SAVE,
-	LAUNCH, HELP, KEYS, QUIT
-};
-#define FILE	FILE_PAGE
-static const struct { int key; enum action action; } bindings[] = {
-#define KEY(key, name, action, label, sentence)	{ key, action },
+const struct binding bindings[] = {
+#define KEY(key, name, action, where, label, sentence)			\
+	{ key, ACT_##action, where, name, label, sentence },
 #include "tui/keys.def"
 #undef KEY
 };
-#undef FILE
+const size_t binding_count = sizeof bindings / sizeof *bindings;
+
+const struct page *const pages[PAGE_COUNT] = {
+	&page_start, &page_machines, &page_training, &page_strategy,
+	&page_checks, &page_review, &page_launch,
+};
 
 static volatile sig_atomic_t caught;
 
@@ -38,150 +37,132 @@ on_signal(int sig)
 	caught = sig;
 }
 
-static void
-begin_edit(struct screen *s, enum field_id id)
+int
+screen_open(struct screen *s, struct err *err)
 {
-	struct buf now = BUF_INIT;
-	const struct choice *c = fields[id].choice;
+	for (int i = 0; i < PAGE_COUNT; i++)
+		if (pages[i]->open && pages[i]->open(s, err)) {
+			while (i--)
+				if (pages[i]->close)
+					pages[i]->close(s);
+			return -1;
+		}
+	return 0;
+}
 
-	s->form->message[0] = '\0';
-	config_get(form_now(s->form), id, &now);
-	if (c) {
-		s->mode = MODE_CHOICE;
-		s->pick = 0;
-		for (size_t i = 0; c[i].word; i++)
-			if (!strcmp(c[i].word, buf_text(&now)))
-				s->pick = i;
-	} else if (fields[id].type == TYPE_BOOL) {
-		form_toggle(s->form, id);
-	} else {
-		s->mode = MODE_TEXT;
-		snprintf(s->edit, sizeof s->edit, "%s", buf_text(&now));
-		for (char *p = s->edit; *p; p++)
-			if (*p == '\n')
-				*p = p[1] ? ',' : '\0';
-		s->length = strlen(s->edit);
+void
+screen_close(struct screen *s)
+{
+	popup_close(s);
+	for (int i = 0; i < PAGE_COUNT; i++)
+		if (pages[i]->close)
+			pages[i]->close(s);
+}
+
+void
+screen_go(struct screen *s, int page)
+{
+	if (page < 0 || page >= PAGE_COUNT)
+		return;
+	s->page = page;
+	s->file = false;
+	form_step(s->form, page);
+}
+
+static void
+show_keys(struct screen *s)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < binding_count; i++)
+		if (*bindings[i].sentence && bindings[i].where & 1u << s->page)
+			buf_addf(&text, "%-20s %s\n", bindings[i].name,
+			    bindings[i].sentence);
+	popup_text(s, "Keys", buf_text(&text), NULL, NULL, NULL);
+	buf_clear(&text);
+}
+
+static void
+show_help(struct screen *s)
+{
+	struct buf text = BUF_INIT;
+	int item = form_item(s->form);
+
+	if (!((1u << s->page) & ON_FIELDS) || item < 0) {
+		show_keys(s);
+		return;
 	}
-	buf_clear(&now);
+	form_help(s->form, item, &text);
+	popup_text(s, "Help", buf_text(&text), NULL, NULL, NULL);
+	buf_clear(&text);
 }
 
 static void
-key_choice(struct screen *s, int key, bool code)
-{
-	enum field_id id = (enum field_id)form_field(s->form);
-	const struct choice *c = fields[id].choice;
-	size_t n = config_choices(form_now(s->form), id);
-
-	if ((code && key == KEY_UP) || (!code && key == 'k'))
-		s->pick = s->pick ? s->pick - 1 : n - 1;
-	else if ((code && key == KEY_DOWN) || (!code && key == 'j'))
-		s->pick = (s->pick + 1) % n;
-	else if (!code && key >= '1' && key <= '9' &&
-	    (size_t)(key - '1') < n)
-		s->pick = (size_t)(key - '1');
-	else if (key == '\n' || key == '\r' || (!code && key == ' ') ||
-	    (code && key == KEY_ENTER)) {
-		form_set(s->form, id, c[s->pick].word, ORIGIN_USER, NULL);
-		s->mode = MODE_FIELDS;
-	} else if (!code && (key == ESCAPE || key == 'q'))
-		s->mode = MODE_FIELDS;
-}
-
-static void
-key_text(struct screen *s, int key, bool code)
-{
-	enum field_id id = (enum field_id)form_field(s->form);
-	char bytes[MB_LEN_MAX];
-	mbstate_t state = { 0 };
-	size_t n;
-
-	if (key == '\n' || key == '\r' || (code && key == KEY_ENTER)) {
-		if (!form_set(s->form, id, s->edit, ORIGIN_USER, NULL))
-			s->mode = MODE_FIELDS;
-	} else if (!code && key == ESCAPE) {
-		s->form->message[0] = '\0';
-		s->mode = MODE_FIELDS;
-	} else if (!code && key == ERASE_ALL) {
-		s->length = 0;
-	} else if ((code && key == KEY_BACKSPACE) || (!code &&
-	    (key == RUBOUT || key == '\b'))) {
-		/* a whole character, whatever its bytes */
-		while (s->length && (s->edit[--s->length] & 0xc0) == 0x80)
-			;
-	} else if (!code && key >= ' ') {
-		n = wcrtomb(bytes, (wchar_t)key, &state);
-		if (n == (size_t)-1 || s->length + n >= sizeof s->edit)
-			return;
-		memcpy(s->edit + s->length, bytes, n);
-		s->length += n;
-	}
-	s->edit[s->length] = '\0';
-}
-
-static void
-key_help(struct screen *s, int key, bool code)
-{
-	if ((code && key == KEY_DOWN) || (!code && key == 'j'))
-		s->scroll++;
-	else if ((code && key == KEY_UP) || (!code && key == 'k'))
-		s->scroll -= s->scroll > 0;
-	else {
-		s->mode = MODE_FIELDS;
-		s->scroll = 0;
-	}
-}
-
-static bool
-save(struct screen *s)
+leave_answered(struct screen *s, int key, const char *text)
 {
 	struct err err = ERR_INIT;
 
-	return !form_save(s->form, &err);
-}
-
-static void
-key_quit(struct screen *s, int key, bool code)
-{
-	s->mode = MODE_FIELDS;
-	if (!code && (key == 'q' || (key == 's' && save(s))))
+	(void)text;
+	if (key == 'q' || (key == 's' && !form_save(s->form, &err)))
 		s->done = DONE_QUIT;
 }
 
-static void
-enter(struct screen *s)
+void
+screen_quit(struct screen *s)
 {
-	int id = form_field(s->form);
+	if (!form_unsaved(s->form)) {
+		s->done = DONE_QUIT;
+		return;
+	}
+	popup_text(s, "Unsaved changes", "The file is not written.", "sq",
+	    "s saves and leaves, q leaves, Esc stays", leave_answered);
+}
 
-	if (s->form->step == STEP_START)
-		form_step(s->form, STEP_TRAINING);
-	else if (s->form->step == STEP_REVIEW)
-		save(s);
-	else if (id >= 0)
-		begin_edit(s, (enum field_id)id);
+void
+screen_save(struct screen *s)
+{
+	struct err err = ERR_INIT;
+
+	form_save(s->form, &err);
 }
 
 static void
-act_on_field(struct screen *s, enum action action)
+found(struct screen *s, int item, const char *text)
 {
-	struct form *f = s->form;
-	int id = form_field(f);
+	(void)text;
+	form_go(s->form, item);
+	screen_go(s, (int)item_step(item));
+}
 
-	if (f->step != STEP_TRAINING || id < 0)
-		return;
-	switch (action) {
-	case UP:	form_move(f, -1); break;
-	case DOWN:	form_move(f, 1); break;
-	case PAGEUP:	form_move(f, -10); break;
-	case PAGEDOWN:	form_move(f, 10); break;
-	case DEFAULT:	form_default(f, (enum field_id)id); break;
-	case HELP:	s->mode = MODE_HELP; break;
-	case TOGGLE:
-		if (form_toggle(f, (enum field_id)id) && !fields[id].choice)
-			begin_edit(s, (enum field_id)id);
-		break;
-	default:
-		break;
+static void
+search(struct screen *s)
+{
+	popup_list(s, "Search all steps", found);
+	s->popup.seek = true;
+	for (int i = 0; i < ITEM_COUNT; i++) {
+		int item = (i + (int)FIELD_COUNT) % (int)ITEM_COUNT;
+		const struct field *row = item_row(item);
+		struct buf what = BUF_INIT, more = BUF_INIT;
+
+		if (row->flags & FIELD_FLAGONLY)
+			continue;
+		form_value(s->form, item, &what);
+		buf_addf(&what, "  %s", row->ask);
+		buf_addf(&more, "%s %s %s", row->help, row->title, row->group);
+		popup_row_add(s, item, row->key, buf_text(&what),
+		    buf_text(&more));
+		buf_clear(&what);
+		buf_clear(&more);
 	}
+}
+
+static void
+set_filter(struct form *f, enum filter to)
+{
+	form_filter(f, f->filter == to ? FILTER_USUAL : to);
+	form_say(f, false, f->filter == FILTER_ALL ? "All fields; those in "
+	    "brackets have no effect now." : f->filter == FILTER_CHANGED ?
+	    "Changed fields, of all steps." : "The usual fields.");
 }
 
 static void
@@ -189,35 +170,54 @@ act(struct screen *s, enum action action)
 {
 	struct form *f = s->form;
 
-	f->message[0] = '\0';
 	switch (action) {
-	case EDIT:	enter(s); break;
-	case NEXT:	form_step(f, (f->step + 1) % STEP_COUNT); break;
-	case PREV:	form_step(f, (f->step + STEP_COUNT - 1) % STEP_COUNT);
-			break;
-	case STEP1:	form_step(f, STEP_START); break;
-	case STEP2:	form_step(f, STEP_TRAINING); break;
-	case STEP3:	form_step(f, STEP_REVIEW); break;
-	case FILE_PAGE:	s->file = COLS < 72 && !s->file; break;	/* else beside */
-	case PROPOSE:	form_propose(f, NULL); break;
-	case ALL:	form_show_all(f, !f->all); break;
-	case UNDO:	form_undo(f); break;
-	case REDO:	form_redo(f); break;
-	case SAVE:	save(s); break;
-	case KEYS:	s->mode = MODE_KEYS; break;
-	case LAUNCH:
-		if (s->script && save(s))
+	case ACT_NEXT:
+		screen_go(s, s->page >= STEP_COUNT ? STEP_REVIEW :
+		    (s->page + 1) % STEP_COUNT);
+		break;
+	case ACT_PREV:
+		screen_go(s, s->page >= STEP_COUNT ? STEP_REVIEW :
+		    (s->page + STEP_COUNT - 1) % STEP_COUNT);
+		break;
+	case ACT_GO1: case ACT_GO2: case ACT_GO3: case ACT_GO4: case ACT_GO5:
+	case ACT_GO6:
+		screen_go(s, (int)action - ACT_GO1);
+		break;
+	case ACT_FILE:	s->file = COLS < FRAME_WIDE && !s->file; break;
+	case ACT_PROPOSE:
+		if (!form_propose(f, NULL))
+			form_say(f, false, "%s", f->reason);
+		break;
+	case ACT_ALL:	set_filter(f, FILTER_ALL); break;
+	case ACT_CHANGED: set_filter(f, FILTER_CHANGED); break;
+	case ACT_UNDO:
+		if (!form_undo(f))
+			form_say(f, false, "There is nothing to take back.");
+		break;
+	case ACT_REDO:
+		if (!form_redo(f))
+			form_say(f, false, "There is nothing to make again.");
+		break;
+	case ACT_SEARCH: search(s); break;
+	case ACT_SAVE:	screen_save(s); break;
+	case ACT_HELP:	show_help(s); break;
+	case ACT_KEYS:	show_keys(s); break;
+	case ACT_QUIT:	screen_quit(s); break;
+	case ACT_LAUNCH:
+		if (s->script && !form_save(f, NULL))
 			s->done = DONE_LAUNCH;
 		break;
-	case QUIT:
-		if (form_unsaved(f))
-			s->mode = MODE_QUIT;
-		else
-			s->done = DONE_QUIT;
-		break;
 	default:
-		act_on_field(s, action);
+		break;
 	}
+}
+
+static void
+do_action(struct screen *s, enum action action)
+{
+	s->form->message[0] = '\0';
+	if (!pages[s->page]->act || !pages[s->page]->act(s, action))
+		act(s, action);
 }
 
 void
@@ -225,39 +225,158 @@ screen_key(struct screen *s, int key, bool code)
 {
 	if (code && key == KEY_RESIZE)
 		return;
-	if (s->mode == MODE_CHOICE)
-		key_choice(s, key, code);
-	else if (s->mode == MODE_TEXT)
-		key_text(s, key, code);
-	else if (s->mode == MODE_HELP || s->mode == MODE_KEYS)
-		key_help(s, key, code);
-	else if (s->mode == MODE_QUIT)
-		key_quit(s, key, code);
-	else
-		for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
-			if (bindings[i].key == key &&
-			    (key >= KEY_MIN) == code) {
-				act(s, bindings[i].action);
-				break;
-			}
+	if (s->popup.kind != POPUP_NONE) {
+		popup_key(s, key, code);
+		return;
+	}
+	for (size_t i = 0; i < binding_count; i++)
+		if (bindings[i].key == key && (key >= KEY_MIN) == code &&
+		    bindings[i].where & 1u << s->page) {
+			do_action(s, bindings[i].action);
+			return;
+		}
 }
 
-/* Waits for a key.  Signals arrive here alone, so that none is missed between
- * the question and the wait. */
-static int
-next_key(wint_t *key, const sigset_t *open)
+void
+screen_click(struct screen *s, int y, int x)
 {
-	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
-	int kind;
+	int who = s->popup.kind != POPUP_NONE ? 1 : 0;
 
-	for (;;) {
-		if ((kind = get_wch(key)) != ERR)
-			return kind;
-		if (ppoll(&p, 1, NULL, open) > 0 && !(p.revents & POLLIN))
-			return ERR;	/* the terminal is gone */
-		if (caught)
-			return ERR;
+	for (size_t i = s->hits; i-- > 0; ) {
+		struct hit h = s->hit[i];
+
+		if (h.y != y || x < h.x || x >= h.x + h.w)
+			continue;
+		if (h.who == 2 && !who)
+			screen_key(s, h.row, h.row >= KEY_MIN);
+		else if (h.who == who && who)
+			popup_click(s, h.row, h.mark);
+		else if (h.who == who && pages[s->page]->click)
+			pages[s->page]->click(s, h.row, h.mark);
+		return;
 	}
+}
+
+void
+screen_draw(struct screen *s)
+{
+	const struct page *page = pages[s->page];
+	struct frame frame;
+	int h, w;
+
+	getmaxyx(stdscr, h, w);
+	erase();
+	paint_look(s, LOOK_PLAIN);
+	s->hits = 0;
+	s->drawing = 0;
+	s->cursor_y = s->cursor_x = 0;
+	if (h < FRAME_ROWS || w < FRAME_COLUMNS) {
+		paint_wrap((struct area){ 0, 0, h, w }, 0, "This terminal is "
+		    "smaller than 60x16: enlarge it, or leave with q and use "
+		    "accel-setup --plain.");
+		refresh();
+		return;
+	}
+	frame_lay(&frame, h, w, page->full);
+	frame_draw(s, &frame);
+	for (int y = 0; frame.split >= 0 && y < frame.page.h; y++)
+		mvaddstr(frame.page.y + y, frame.split, s->ascii ? "|" : "│");
+	if (!page->full && (!frame.narrow || s->file))
+		frame_file(s, frame.file);
+	if (page->full || !frame.narrow || !s->file)
+		page->draw(s, frame.page);
+	paint_look(s, LOOK_PLAIN);
+	s->drawing = 1;
+	popup_draw(s);
+	paint_look(s, LOOK_PLAIN);
+	move(s->cursor_y, s->cursor_x);
+	refresh();
+}
+
+enum { WATCHED = 256 };
+
+struct wait {
+	struct pollfd	p[WATCHED];
+	int		from[PAGE_COUNT], count[PAGE_COUNT];
+	int		n, ms;
+};
+
+static void
+gather(struct screen *s, struct wait *w)
+{
+	w->p[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
+	w->n = 1;
+	w->ms = -1;
+	for (int i = 0; i < PAGE_COUNT; i++) {
+		int ms = -1;
+
+		w->from[i] = w->n;
+		w->count[i] = pages[i]->watch ? pages[i]->watch(s, w->p + w->n,
+		    WATCHED - w->n, &ms) : 0;
+		w->n += w->count[i];
+		if (ms >= 0 && (w->ms < 0 || ms < w->ms))
+			w->ms = ms;
+	}
+}
+
+/* Tells the pages what came; true where one has something new to show. */
+static bool
+tell(struct screen *s, const struct wait *w)
+{
+	bool news = false;
+
+	for (int i = 0; i < PAGE_COUNT; i++)
+		if (pages[i]->wake)
+			news |= pages[i]->wake(s, w->p + w->from[i],
+			    w->count[i]);
+	return news;
+}
+
+enum news { NEWS_KEY, NEWS_CODE, NEWS_PAGE, NEWS_END };
+
+/* Waits for a key or a page's news.  Signals arrive here alone, so that none is
+ * missed between the question and the wait. */
+static enum news
+next(struct screen *s, wint_t *key, const sigset_t *open)
+{
+	for (;;) {
+		struct wait w;
+		struct timespec t, *limit = NULL;
+		int kind, found;
+
+		if ((kind = get_wch(key)) != ERR)
+			return kind == KEY_CODE_YES ? NEWS_CODE : NEWS_KEY;
+		gather(s, &w);
+		if (w.ms >= 0) {
+			t.tv_sec = w.ms / 1000;
+			t.tv_nsec = w.ms % 1000 * 1000000L;
+			limit = &t;
+		}
+		found = ppoll(w.p, (nfds_t)w.n, limit, open);
+		if (caught)
+			return NEWS_END;
+		if (found < 0)
+			continue;	/* a signal that curses wants */
+		if (w.p[0].revents && !(w.p[0].revents & POLLIN))
+			return NEWS_END;	/* the terminal is gone */
+		if (tell(s, &w))
+			return NEWS_PAGE;
+	}
+}
+
+static void
+mouse(struct screen *s)
+{
+	MEVENT e;
+
+	if (getmouse(&e) != OK)
+		return;
+	if (e.bstate & BUTTON4_PRESSED)
+		screen_key(s, KEY_UP, true);
+	else if (e.bstate & BUTTON5_PRESSED)
+		screen_key(s, KEY_DOWN, true);
+	else if (e.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED))
+		screen_click(s, e.y, e.x);
 }
 
 static void
@@ -266,25 +385,30 @@ loop(struct screen *s, const sigset_t *open)
 	const char *sync = getenv("ACCEL_TEST_SYNC");
 	unsigned long keys = 0;
 	wint_t key;
-	int kind;
 
 	while (s->done == DONE_NOT) {
+		enum news news;
+
 		screen_draw(s);
 		if (sync) {	/* tells a test what has been drawn */
 			printf("\033]0;%lu\007", keys);
 			fflush(stdout);
 		}
-		kind = next_key(&key, open);
-		if (kind == ERR && caught == SIGINT) {
+		news = next(s, &key, open);
+		if (news == NEWS_END && caught == SIGINT) {
 			caught = 0;
-			if (s->mode == MODE_FIELDS)
-				act(s, QUIT);
+			if (s->popup.kind == POPUP_NONE)
+				screen_quit(s);
 			else
-				s->mode = MODE_FIELDS;
-		} else if (kind == ERR)
+				popup_close(s);
+		} else if (news == NEWS_END)
 			return;
-		else if (!(kind == KEY_CODE_YES && key == KEY_RESIZE)) {
-			screen_key(s, (int)key, kind == KEY_CODE_YES);
+		else if (news == NEWS_CODE && key == KEY_MOUSE) {
+			mouse(s);
+			keys++;
+		} else if (news != NEWS_PAGE && !(news == NEWS_CODE &&
+		    key == KEY_RESIZE)) {
+			screen_key(s, (int)key, news == NEWS_CODE);
 			keys++;
 		}
 	}
@@ -298,8 +422,11 @@ screen_run(struct screen *s, struct err *err)
 	sigset_t block, old;
 	SCREEN *terminal;
 
+	if (screen_open(s, err))
+		return -1;
 	terminal = newterm(NULL, stdout, stdin);
 	if (!terminal) {
+		screen_close(s);
 		err_set(err, "the terminal cannot be used: TERM is %s",
 		    getenv("TERM") ? getenv("TERM") : "not set");
 		return err_hint(err, "--plain asks without one");
@@ -317,10 +444,16 @@ screen_run(struct screen *s, struct err *err)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	set_escdelay(25);
+	if (!s->no_mouse) {
+		mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED |
+		    BUTTON5_PRESSED, NULL);
+		mouseinterval(0);
+	}
 	screen_setup(s);
 	loop(s, &old);
 	endwin();
 	delscreen(terminal);
+	screen_close(s);
 	for (size_t i = 0; i < 3; i++)
 		signal(signals[i], SIG_DFL);
 	sigprocmask(SIG_SETMASK, &old, NULL);

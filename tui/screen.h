@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * screen: the form on a full terminal.  Curses is known in screen.c and draw.c
- * alone; every draw begins from nothing, so no state depends on the size.
+ * screen: the form on a full terminal.  Curses is known in screen.c, frame.c,
+ * paint.c and popup.c alone; every draw begins from nothing, so no state
+ * depends on the size.
  */
 #ifndef TUI_SCREEN_H
 #define TUI_SCREEN_H
@@ -9,33 +10,87 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct form;
+#include "tui/form.h"
+#include "tui/popup.h"
+
 struct err;
 
-enum mode {
-	MODE_FIELDS, MODE_CHOICE, MODE_TEXT, MODE_HELP, MODE_KEYS, MODE_QUIT
+enum { PAGE_LAUNCH = STEP_COUNT, PAGE_COUNT };
+
+/* Where a key has a meaning: a bit for each page. */
+enum {
+	ON_START = 1 << STEP_START, ON_MACHINES = 1 << STEP_MACHINES,
+	ON_TRAINING = 1 << STEP_TRAINING, ON_STRATEGY = 1 << STEP_STRATEGY,
+	ON_CHECKS = 1 << STEP_CHECKS, ON_REVIEW = 1 << STEP_REVIEW,
+	ON_LAUNCH = 1 << PAGE_LAUNCH,
+	ON_FIELDS = ON_TRAINING | ON_STRATEGY,
+	ON_STEPS = ON_LAUNCH - 1, ON_ALL = ON_STEPS | ON_LAUNCH
 };
+
+/* What keys do: each name of keys.def once. */
+enum action {
+	ACT_NONE, ACT_UP, ACT_DOWN, ACT_PAGEUP, ACT_PAGEDOWN, ACT_FIRST,
+	ACT_LAST, ACT_ENTER, ACT_TOGGLE, ACT_NEXT, ACT_PREV, ACT_GO1, ACT_GO2,
+	ACT_GO3, ACT_GO4, ACT_GO5, ACT_GO6, ACT_FILE, ACT_PROPOSE, ACT_DEFAULT,
+	ACT_ALL, ACT_CHANGED, ACT_UNDO, ACT_REDO, ACT_SEARCH, ACT_SAVE,
+	ACT_DIFF, ACT_LAUNCH, ACT_HELP, ACT_KEYS, ACT_QUIT, ACT_CLOSE,
+	/* of one page */
+	ACT_TEMPLATE, ACT_OPEN, ACT_ADD, ACT_REMOVE, ACT_IMPORT, ACT_MEASURE,
+	ACT_AGAIN, ACT_WHY, ACT_TEST, ACT_FILTER, ACT_STOP
+};
+
+struct binding {
+	int		 key;		/* a curses code, or a character */
+	enum action	 action;
+	unsigned	 where;		/* ON_... */
+	const char	*name, *label, *sentence;
+};
+extern const struct binding bindings[];
+extern const size_t binding_count;
+
 enum done { DONE_NOT, DONE_QUIT, DONE_LAUNCH };
+
+struct hit {
+	int	y, x, w, row;
+	bool	mark;
+	int	who;			/* 0 page, 1 popup, 2 last line */
+};
 
 struct screen {
 	struct form	*form;		/* borrowed */
 	const char	*script;	/* to launch, or NULL; borrowed */
 	bool		 ascii, color;	/* what to draw with */
-	enum mode	 mode;
+	bool		 no_mouse;
 	enum done	 done;
-	bool		 file;		/* narrow: the file, not the fields */
-	size_t		 pick;		/* in a list of choices */
-	long		 scroll;	/* of help */
-	char		 edit[512];	/* a text being changed */
-	size_t		 length;
+	int		 page;		/* a step, or PAGE_LAUNCH */
+	bool		 file;		/* narrow: the file, not the page */
+	size_t		 row[PAGE_COUNT];	/* of pages with rows of their own */
+	void		*data[PAGE_COUNT];	/* of each page: its own */
+	struct popup	 popup;
+	int		 editing;	/* the item in a popup */
+	int		 drawing;	/* whose hits: 0 page, 1 popup, 2 keys */
+	struct hit	 hit[512];
+	size_t		 hits;
+	int		 cursor_y, cursor_x;
 };
 
 /* Takes the terminal until the user leaves.  0, or -1. */
 int  screen_run(struct screen *s, struct err *err);
 
-/* The parts, for tests: set up the attributes of an open curses terminal, draw
- * it, and take one key (a curses key code where "code"). */
+/* For pages: to another page; leave, after a question where something is
+ * unsaved; write the file, after a look at the difference. */
+void screen_go(struct screen *s, int page);
+void screen_quit(struct screen *s);
+void screen_save(struct screen *s);
+/* Change an item by the way that fits its type: a list, a line, at once. */
+void screen_edit(struct screen *s, int item);
+
+/* The parts, for tests: open the pages, set up the attributes of an open curses
+ * terminal, draw it, and take one key (a curses key code where "code"). */
+int  screen_open(struct screen *s, struct err *err);
+void screen_close(struct screen *s);
 void screen_setup(struct screen *s);
-void screen_draw(const struct screen *s);
+void screen_draw(struct screen *s);
 void screen_key(struct screen *s, int key, bool code);
+void screen_click(struct screen *s, int y, int x);
 #endif

@@ -12,8 +12,8 @@
 static bool
 shown(const struct form *f, enum field_id id)
 {
-	for (size_t i = 0; i < f->shown; i++)
-		if (f->list[i] == id)
+	for (int i = form_beside(f, -1, 1); i >= 0; i = form_beside(f, i, 1))
+		if (i == (int)id)
 			return true;
 	return false;
 }
@@ -75,14 +75,14 @@ walk(const struct machine *m)
 	form_step(&f, 99);
 	ok(f.step == STEP_REVIEW, "and no further");
 	all = f.shown;
-	form_show_all(&f, true);
+	form_filter(&f, FILTER_ALL);
 	ok(f.shown > all, "the advanced fields can be shown");
-	form_show_all(&f, false);
+	form_filter(&f, FILTER_USUAL);
 	ok(f.shown == all, "and hidden");
 	for (size_t i = 0; i < 120; i++) {
-		int id = form_field(&f);
+		int id = form_item(&f);
 
-		if (id >= 0 && !form_toggle(&f, (enum field_id)id))
+		if (id >= 0 && !form_toggle(&f, id))
 			changes++;
 		form_move(&f, i % 7 ? 1 : -3);
 		if (f.cursor + 1 == f.shown)

@@ -165,7 +165,7 @@ uses_colour(const char *program, const char *file, const char *option)
 	bool colour;
 
 	start(&t, program, file, option);
-	ok(wait_keys(&t, 0) && send_keys(&t, "\r") && wait_keys(&t, 1) &&
+	ok(wait_keys(&t, 0) && send_keys(&t, "4") && wait_keys(&t, 1) &&
 	    on_screen(&t, "> Distributed type"), "two screens are drawn");
 	colour = coloured(&t);
 	kill(t.child, SIGTERM);
@@ -191,11 +191,11 @@ main(void)
 
 	start(&t, program, file, NULL);
 	ok(wait_keys(&t, 0), "the first screen is drawn");
-	ok(on_screen(&t, "1/3 Start"), "it is Start");
-	ok(send_keys(&t, "\r") && wait_keys(&t, 1) &&
+	ok(on_screen(&t, "1/6 Start"), "it is Start");
+	ok(send_keys(&t, "4") && wait_keys(&t, 1) &&
 	    on_screen(&t, "> Distributed type"), "Enter goes to the fields");
 	ok(send_keys(&t, "\033OB") && wait_keys(&t, 2) &&
-	    on_screen(&t, "> Num machines"), "Down moves");
+	    on_screen(&t, "Distributed type"), "Down moves");
 	ok(send_keys(&t, "q") && wait_keys(&t, 3) &&
 	    on_screen(&t, "Unsaved changes"), "q asks");
 	ok(send_keys(&t, "s"), "s is pressed");

@@ -24,18 +24,18 @@ static const struct {
 	const char	*keys;		/* \1 = Down, \2 = F1 */
 } cases[] = {
 	{ "start-80x24", 24, 80, false, "" },
-	{ "training-80x24", 24, 80, false, "\n\1\1" },
-	{ "choices-80x24", 24, 80, false, "\n\n\1" },
-	{ "text-80x24", 24, 80, false, "\n\1\1\n\025many\n" },
-	{ "help-80x24", 24, 80, false, "\n?" },
+	{ "training-80x24", 24, 80, false, "3\1\1" },
+	{ "choices-80x24", 24, 80, false, "4\n\1" },
+	{ "text-80x24", 24, 80, false, "3\1\n\025many\n" },
+	{ "help-80x24", 24, 80, false, "4?" },
 	{ "keys-80x24", 24, 80, false, "\2" },
-	{ "review-80x24", 24, 80, false, "3" },
-	{ "problems-80x24", 24, 80, false, "\n\1\n\0253\n3" },
+	{ "review-80x24", 24, 80, false, "6" },
+	{ "problems-80x24", 24, 80, false, "3\1\n\0253\n5" },
 	{ "quit-80x24", 24, 80, false, "q" },
-	{ "fsdp-100x30", 30, 100, false, "\n\n4\n\1\1\1\1\1\1\1" },
-	{ "training-60x16", 16, 60, false, "\n" },
-	{ "file-60x16", 16, 60, false, "\n5" },
-	{ "ascii-80x24", 24, 80, true, "\n" },
+	{ "fsdp-100x30", 30, 100, false, "4\n4\n\1\1\1\1\1\1\1" },
+	{ "training-60x16", 16, 60, false, "3" },
+	{ "file-60x16", 16, 60, false, "37" },
+	{ "ascii-80x24", 24, 80, true, "3" },
 	{ "small-50x10", 10, 50, false, "" },
 };
 
@@ -130,6 +130,7 @@ main(void)
 		}
 		form_open(&f, &m, "./no-such-file.yaml", NULL);
 		resizeterm(cases[i].rows, cases[i].columns);
+		screen_open(&s, NULL);
 		screen_setup(&s);
 		press(&s, cases[i].keys);
 		snapshot(&got);
@@ -141,6 +142,7 @@ main(void)
 		screen_draw(&s);
 		snapshot(&again);
 		endwin();
+		screen_close(&s);
 		delscreen(terminal);
 		fclose(out);
 		fclose(in);
