@@ -74,18 +74,43 @@ count(const struct nodes *n, const char *root)
 	return found;
 }
 
-size_t
-devices_count(enum device_kind kind, const char *root)
+/* What is in /dev itself, by one walk: there are hundreds of other nodes. */
+static void
+count_plain(size_t found[DEVICE_KINDS], const char *root)
 {
-	size_t	found = 0;
-	char	kfd[512];
+	char		 path[512];
+	struct dirent	*entry;
+	DIR		*dir;
 
+	snprintf(path, sizeof path, "%s/dev", root);
+	if (!(dir = opendir(path)))
+		return;
+	while ((entry = readdir(dir)))
+		for (int kind = 0; kind < DEVICE_KINDS; kind++)
+			for (int i = 0; i < 2; i++)
+				if (nodes[kind][i].name &&
+				    !nodes[kind][i].sys &&
+				    numbered(entry->d_name,
+				    nodes[kind][i].name))
+					found[kind]++;
+	closedir(dir);
+}
+
+void
+devices_count(size_t found[DEVICE_KINDS], const char *root)
+{
+	char	kfd[512];
+	size_t	n;
+
+	memset(found, 0, DEVICE_KINDS * sizeof *found);
+	count_plain(found, root);
+	for (int kind = 0; kind < DEVICE_KINDS; kind++)
+		for (int i = 0; i < 2; i++)
+			if (nodes[kind][i].sys &&
+			    (n = count(&nodes[kind][i], root)))
+				found[kind] = n;
 	/* A GPU that only draws has a render node too; ROCm needs this one. */
 	snprintf(kfd, sizeof kfd, "%s/dev/kfd", root);
-	if (kind == DEVICE_AMD && access(kfd, R_OK | W_OK) < 0)
-		return 0;
-	for (size_t i = 0; i < 2 && !found; i++)
-		if (nodes[kind][i].folder)
-			found = count(&nodes[kind][i], root);
-	return found;
+	if (access(kfd, R_OK | W_OK) < 0)
+		found[DEVICE_AMD] = 0;
 }

@@ -21,7 +21,7 @@ enum device_kind {
 	DEVICE_KINDS
 };
 
-/* How many there are below "root", "" for this machine (a test gives a folder
- * that looks like one). */
-size_t devices_count(enum device_kind kind, const char *root);
+/* How many of each kind there are below "root", "" for this machine (a test
+ * gives a folder that looks like one). */
+void devices_count(size_t found[DEVICE_KINDS], const char *root);
 #endif

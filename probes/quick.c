@@ -20,6 +20,9 @@ xe_count(const char *root)
 	char	 path[PATH_MAX], target[PATH_MAX];
 	long	 count = 0;
 
+	snprintf(path, sizeof(path), "%s/sys/class/drm", root);
+	if (access(path, F_OK) < 0)
+		return 0;
 	for (int node = 128; node < 192; node++) {
 		char	*last;
 		ssize_t	 n;
@@ -58,9 +61,12 @@ device_of(const char *root, struct env_facts *facts)
 		{ DEVICE_NEURON, ENV_NEURON },
 	};
 
+	size_t	found[DEVICE_KINDS];
+
+	devices_count(found, root);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		facts->device = kinds[i].env;
-		facts->devices = (long)devices_count(kinds[i].probe, root);
+		facts->devices = (long)found[kinds[i].probe];
 		if (facts->devices)
 			return;
 	}

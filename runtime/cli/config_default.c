@@ -50,11 +50,12 @@ fill(struct config *c, const struct fresh *o, struct err *err)
 {
 	const char	*root = getenv("ACCEL_DEVICES"), *mixed;
 	enum dist	 dist = dist_NO;
-	size_t		 n = 0;
+	size_t		 devices[DEVICE_KINDS], n = 0;
 	char		 number[24];
 
+	devices_count(devices, root ? root : "");
 	for (size_t i = 0; !n && i < sizeof order / sizeof *order; i++) {
-		n = devices_count(order[i].kind, root ? root : "");
+		n = devices[order[i].kind];
 		if (n > 1)
 			dist = order[i].dist;
 	}
