@@ -82,47 +82,71 @@ write_all(int fd, const char *data, size_t n)
 	return 0;
 }
 
+/* Makes the folder that the file is in. */
+static int
+make_folder(const char *path, struct err *err)
+{
+	const char	*slash = strrchr(path, '/');
+	char		*folder;
+	int		 ret;
+
+	if (!slash || slash == path)
+		return 0;
+	folder = strndup(path, (size_t)(slash - path));
+	if (!folder)
+		return err_nomem(err);
+	ret = file_mkdirs(folder, 0777, err);
+	free(folder);
+	return ret;
+}
+
+/* A new file beside "path", whose name the caller frees; or -1. */
+static int
+open_beside(const char *path, char **temp, struct err *err)
+{
+	int fd;
+
+	if (asprintf(temp, "%s.XXXXXX", path) < 0) {
+		*temp = NULL;
+		return err_nomem(err);
+	}
+	fd = mkstemp(*temp);
+	if (fd < 0 && errno == ENOENT) {
+		if (make_folder(path, err) < 0)
+			return -1;
+		memset(*temp + strlen(path) + 1, 'X', 6);
+		fd = mkstemp(*temp);
+	}
+	if (fd < 0) {
+		err_set(err, "%s: %s", path, strerror(errno));
+		err_hint(err, "the folder must be writable: the new file is "
+		    "written beside the old one");
+	}
+	return fd;
+}
+
 static int
 replace(const char *path, const void *data, size_t n, unsigned mode, bool sync,
     struct err *err)
 {
 	struct stat	 st;
-	const char	*slash;
-	char		*real, *temp = NULL, *folder;
-	int		 fd = -1, ret = -1;
+	char		*real = NULL, *temp = NULL;
+	int		 fd, ret = -1;
+	bool		 there = lstat(path, &st) == 0;
 
 	/* A link is followed, so that it stays a link. */
-	real = realpath(path, NULL);
+	if (there && S_ISLNK(st.st_mode)) {
+		real = realpath(path, NULL);
+		there = stat(path, &st) == 0;
+	}
 	if (!real)
 		real = strdup(path);
 	if (!real)
 		return err_nomem(err);
-	slash = strrchr(real, '/');
-	if (slash && slash != real) {
-		folder = strndup(real, (size_t)(slash - real));
-		if (!folder) {
-			err_nomem(err);
-			goto out;
-		}
-		ret = file_mkdirs(folder, 0777, err);
-		free(folder);
-		if (ret < 0)
-			goto out;
-		ret = -1;
-	}
-	if (asprintf(&temp, "%s.XXXXXX", real) < 0) {
-		temp = NULL;
-		err_nomem(err);
+	fd = open_beside(real, &temp, err);
+	if (fd < 0)
 		goto out;
-	}
-	fd = mkstemp(temp);
-	if (fd < 0) {
-		err_set(err, "%s: %s", path, strerror(errno));
-		err_hint(err, "the folder must be writable: the new file is "
-		    "written beside the old one");
-		goto out;
-	}
-	if (stat(real, &st) == 0)
+	if (there)
 		mode = st.st_mode & 07777;
 	if (write_all(fd, data, n) < 0 || fchmod(fd, (mode_t)mode) < 0 ||
 	    (sync && fsync(fd) < 0) || rename(temp, real) < 0) {

@@ -10,6 +10,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
+#include "runtime/launch/descriptors.h"
 #include "runtime/launch/logs.h"
 #include "runtime/launch/plan.h"
 
@@ -89,6 +90,7 @@ view_begin(struct view *v, const struct view_order *order,
 	    order->redirects, err) < 0)
 		return EXIT_USAGE;
 	record_id(v->id, order->job);
+	v->record_path = record_path(v->id);
 	how->input = order->flags->input;
 	how->hidden = &v->hidden;
 	how->why = v->why;
@@ -96,6 +98,7 @@ view_begin(struct view *v, const struct view_order *order,
 	    !streams_any(&v->hidden))
 		return 0;
 	/* Where nobody says, beside the record: they go with it. */
+	descriptors_raise();
 	above = order->log_dir ? strdup(order->log_dir) : record_folder();
 	buf_addf(&folder, "%s/%s", above ? above : "", v->id);
 	ret = above ? logs_new(buf_text(&folder), &v->logs, err) :
@@ -129,30 +132,40 @@ begin_logs(struct view *v, const struct plan *plan,
 	return ret;
 }
 
+/* While the agents start. */
+static void
+record_attempt(void *user)
+{
+	struct view		*v = user;
+	struct record_facts	 facts = {
+		.command = v->order->command, .argv = v->order->argv,
+		.config_file = v->order->config_file, .plan = v->plan,
+		.logs = v->logs ? logs_folder(v->logs) : NULL,
+	};
+	struct err		 err = ERR_INIT;
+	int			 ret;
+
+	ret = v->attempts > 1 ? record_again(&v->record, v->plan, &err) :
+	    record_begin(&v->record, v->id, &facts, &err);
+	/* A home that cannot be written keeps nobody from training. */
+	if (ret < 0)
+		fprintf(stderr, "accel: there will be no record of this run: "
+		    "%s\n", err.text);
+}
+
 int
 view_attempt(struct view *v, const struct plan *plan,
     struct supervise_options *how, struct err *err)
 {
-	struct record_facts	facts = {
-		.command = v->order->command, .argv = v->order->argv,
-		.config_file = v->order->config_file, .plan = plan,
-	};
-	struct err		noted = ERR_INIT;
-	int			ret;
-
 	if (how->check)
 		return 0;
 	if (v->logs && begin_logs(v, plan, how, err) < 0)
 		return -1;
-	if (v->logs)
-		facts.logs = logs_folder(v->logs);
-	ret = v->attempts++ ? record_again(&v->record, plan, &noted) :
-	    record_begin(&v->record, v->id, &facts, &noted);
-	/* A home that cannot be written keeps nobody from training. */
-	if (ret < 0)
-		fprintf(stderr, "accel: there will be no record of this run: "
-		    "%s\n", noted.text);
-	how->record = v->record.path;
+	v->attempts++;
+	v->plan = plan;
+	how->record = v->record_path;
+	how->meanwhile = record_attempt;
+	how->user = v;
 	return 0;
 }
 
@@ -164,6 +177,7 @@ view_end(struct view *v, int code)
 	if (record_end(&v->record, code, v->why, &err) < 0)
 		err_print("accel", &err);
 	record_clear(&v->record);
+	free(v->record_path);
 	if (v->logs && logs_free(v->logs, &err) < 0)
 		err_print("accel", &err);
 	streams_clear(&v->tee);

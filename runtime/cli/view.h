@@ -41,8 +41,10 @@ struct view_order {
 
 struct view {
 	const struct view_order	*order;		/* borrowed */
+	const struct plan	*plan;		/* that runs; borrowed */
 	struct logs		*logs;
 	struct record		 record;
+	char			*record_path;
 	struct streams		 tee, hidden;
 	unsigned		 attempts;
 	char			 id[RECORD_ID];
@@ -53,7 +55,8 @@ struct view {
  * view_end() ends what it began, also after a failure. */
 int  view_begin(struct view *v, const struct view_order *order,
     struct supervise_options *how, struct err *err);
-/* The plan's ranks are about to start, for the first time or again. */
+/* The plan's ranks are about to start, for the first time or again; the plan
+ * must stay until they have ended. */
 int  view_attempt(struct view *v, const struct plan *plan,
     struct supervise_options *how, struct err *err);
 /* All is over, with that exit code. */

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime/base/clock.h"
+#include "runtime/launch/descriptors.h"
 
 #include "runtime/base/banned.h"
 
@@ -461,6 +462,7 @@ main(int argc, char **argv)
 		setsid();
 	prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
 	signal(SIGPIPE, SIG_IGN);
+	descriptors_raise();
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);

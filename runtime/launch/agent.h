@@ -31,7 +31,7 @@ struct agent_rank {
 };
 
 struct agent_oom {
-	int	log;			/* the kernel's, at what is new; or -1 */
+	int64_t	began_ms;
 	int	kind;			/* of cgroups, or -1 */
 	char	folder[500];
 	long	kills;			/* that our cgroup had counted before */

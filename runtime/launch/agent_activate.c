@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/launch/descriptors.h"
 
 #include "runtime/base/banned.h"
 
@@ -106,6 +107,7 @@ start(const char *code, const char *path, int said, int env)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	descriptors_restore();
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	/* Out of the way of the numbers that they get. */
 	said = fcntl(said, F_DUPFD_CLOEXEC, 10);

@@ -120,7 +120,8 @@ look(struct agent *a, struct answer *to, uint32_t what, const char *folder,
 	if (*script && (there || *script == '/') && access(script, R_OK) < 0)
 		answer_problem(to, true, "the script must be there on every "
 		    "host", "%.200s: %s", script, strerror(errno));
-	agent_interfaces(to);
+	if (what & WIRE_CHECK_NET)
+		agent_interfaces(to);
 	if (what & WIRE_CHECK_TOPOLOGY)
 		look_at_topology(to);
 	if (what & WIRE_CHECK_FACTS)

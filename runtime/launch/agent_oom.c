@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
+
 #include "runtime/base/banned.h"
 
 /* Version 2 of cgroups, version 1, and 2 beside 1. */
@@ -61,12 +63,7 @@ agent_oom_begin(struct agent_oom *o)
 {
 	char text[4096];
 
-	*o = (struct agent_oom){ .kind = -1 };
-	o->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (o->log >= 0 && lseek(o->log, 0, SEEK_END) < 0) {
-		close(o->log);
-		o->log = -1;
-	}
+	*o = (struct agent_oom){ .kind = -1, .began_ms = clock_ms() };
 	if (read_text("/proc/self/cgroup", text, sizeof text) < 0)
 		return;
 	for (int k = 0; k < (int)(sizeof kinds / sizeof *kinds); k++) {
@@ -93,23 +90,38 @@ agent_oom_begin(struct agent_oom *o)
 	}
 }
 
-/* "Out of memory: Killed process 7 (python)", among what is new in the log. */
-static bool
-in_log(struct agent_oom *o, pid_t pid, bool *limited)
+/* "6,541,2841000000,-;Out of memory: Killed process 7 (python)": when a record
+ * of the kernel's log was written, in ms of clock_ms() to about a second. */
+static int64_t
+written_ms(const char *record)
 {
+	unsigned long long us;
+
+	return sscanf(record, "%*u,%*u,%llu", &us) == 1 ?
+	    (int64_t)(us / 1000) : -1;
+}
+
+/* Is the pid among those killed since we began?  Before, it was another's. */
+static bool
+in_log(const struct agent_oom *o, pid_t pid, bool *limited)
+{
+	int	log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char	record[8192], wanted[40];
 	bool	found = false;
 	ssize_t	n;
 
 	snprintf(wanted, sizeof wanted, "illed process %ld (", (long)pid);
-	while (o->log >= 0 && ((n = read(o->log, record, sizeof record - 1)) >
-	    0 || errno == EPIPE)) {	/* EPIPE: some were overwritten */
+	while (log >= 0 && ((n = read(log, record, sizeof record - 1)) > 0 ||
+	    errno == EPIPE)) {		/* EPIPE: some were overwritten */
 		record[n > 0 ? n : 0] = '\0';
-		if (strstr(record, wanted)) {
+		if (strstr(record, wanted) &&
+		    written_ms(record) >= o->began_ms - 1000) {
 			found = true;
 			*limited = strstr(record, "cgroup out of memory");
 		}
 	}
+	if (log >= 0)
+		close(log);
 	return found;
 }
 

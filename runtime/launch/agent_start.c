@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/base/strv.h"
+#include "runtime/launch/descriptors.h"
 
 #include "runtime/base/banned.h"
 
@@ -98,6 +99,7 @@ become(const struct order *order, int in, int out, int err, int pmi,
 	signal(SIGQUIT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	descriptors_restore();
 	dup2(in >= 0 ? in : null, 0);
 	dup2(out, 1);
 	dup2(err, 2);

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += %D%/liblaunch.la
 %C%_liblaunch_la_SOURCES = \
 	%D%/elastic.c %D%/elastic.h \
+	%D%/descriptors.c %D%/descriptors.h \
 	%D%/hosts.c     %D%/hosts.h \
 	%D%/hosts_config.c \
 	%D%/map.c       %D%/map.h \
@@ -36,6 +37,7 @@ accel_agent_SOURCES = \
 	%D%/agent_gpus.c %D%/agent_gpus.h %D%/agent_usage.c \
 	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \
+	%D%/descriptors.c %D%/descriptors.h \
 	%D%/topology.c %D%/topology.h %D%/wire.c %D%/wire.h \
 	runtime/base/buf.c runtime/base/clock.c runtime/base/strv.c
 accel_agent_CFLAGS = -std=gnu11 -Wall -Wextra -Wpedantic -Wshadow $(WERROR)

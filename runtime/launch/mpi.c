@@ -41,7 +41,7 @@ needs_it(int fd)
 {
 	ElfW(Ehdr)	head;
 	ElfW(Phdr)	segment[SEGMENTS_MAX];
-	ElfW(Dyn)	entry;
+	ElfW(Dyn)	entry[ENTRIES_MAX];
 	uint64_t	dynamic = 0, entries = 0, names = 0, place = 0;
 	char		name[32];
 
@@ -55,14 +55,15 @@ needs_it(int fd)
 	for (int i = 0; i < head.e_phnum; i++)
 		if (segment[i].p_type == PT_DYNAMIC) {
 			dynamic = segment[i].p_offset;
-			entries = segment[i].p_filesz / sizeof entry;
+			entries = segment[i].p_filesz / sizeof *entry;
 		}
 	if (entries > ENTRIES_MAX)
 		entries = ENTRIES_MAX;
+	if (!read_at(fd, entry, entries * sizeof *entry, dynamic))
+		return false;
 	for (uint64_t k = 0; k < entries; k++)
-		if (read_at(fd, &entry, sizeof entry, dynamic +
-		    k * sizeof entry) && entry.d_tag == DT_STRTAB)
-			names = entry.d_un.d_ptr;
+		if (entry[k].d_tag == DT_STRTAB)
+			names = entry[k].d_un.d_ptr;
 	/* The table of names is given by where it will be in memory. */
 	for (int i = 0; i < head.e_phnum; i++)
 		if (segment[i].p_type == PT_LOAD &&
@@ -73,12 +74,11 @@ needs_it(int fd)
 	for (uint64_t k = 0; place && k < entries; k++) {
 		ssize_t n;
 
-		if (!read_at(fd, &entry, sizeof entry, dynamic +
-		    k * sizeof entry) || entry.d_tag != DT_NEEDED ||
-		    entry.d_un.d_val > INT32_MAX)
+		if (entry[k].d_tag != DT_NEEDED ||
+		    entry[k].d_un.d_val > INT32_MAX)
 			continue;
 		n = pread(fd, name, sizeof name - 1,
-		    (off_t)(place + entry.d_un.d_val));
+		    (off_t)(place + entry[k].d_un.d_val));
 		name[n > 0 ? n : 0] = '\0';
 		if (is_its_name(name))
 			return true;

@@ -44,6 +44,17 @@ record_folder(void)
 	return path;
 }
 
+char *
+record_path(const char *id)
+{
+	char *folder = record_folder(), *path = NULL;
+
+	if (folder && asprintf(&path, "%s/%s.json", folder, id) < 0)
+		path = NULL;
+	free(folder);
+	return path;
+}
+
 /* Any bytes as JSON's text. */
 static json_t *
 text_of(const char *text)
@@ -153,8 +164,10 @@ record_begin(struct record *r, const char *id,
 	char		*folder = record_folder(), here[256] = "";
 
 	*r = (struct record)RECORD_INIT;
-	if (!folder || asprintf(&new.path, "%s/%s.json", folder, id) < 0) {
+	new.path = record_path(id);
+	if (!folder || !new.path) {
 		free(folder);
+		free(new.path);
 		return err_nomem(err);
 	}
 	gethostname(here, sizeof here - 1);
@@ -173,7 +186,8 @@ record_begin(struct record *r, const char *id,
 		    text_of(facts->plan->folder));
 	if (!new.json)
 		err_nomem(err);
-	else if (file_mkdirs(folder, 0700, err) == 0 && save(&new, err) == 0) {
+	else if ((access(folder, F_OK) == 0 ||
+	    file_mkdirs(folder, 0700, err) == 0) && save(&new, err) == 0) {
 		records_prune(folder);
 		*r = new;
 		free(folder);

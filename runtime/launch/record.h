@@ -6,8 +6,9 @@
  * Each is a JSON file of the user's alone, ID.json in record_folder(), written
  * as the run begins and again as it ends.  No value of the environment is in
  * it, and of the program's words not those behind a flag that sounds like a
- * secret.  The newest RECORDS_KEPT stay; with an old one go the logs that were
- * written beside it.
+ * secret.  The newest RECORDS_KEPT stay, and up to RECORDS_SPARE older ones
+ * until they all go at once; with a record go the logs that were written beside
+ * it.
  */
 #ifndef RUNTIME_LAUNCH_RECORD_H
 #define RUNTIME_LAUNCH_RECORD_H
@@ -18,7 +19,7 @@ struct err;
 struct json_t;		/* of jansson */
 struct plan;
 
-enum { RECORDS_KEPT = 200, RECORD_ID = 32 };
+enum { RECORDS_KEPT = 200, RECORDS_SPARE = 50, RECORD_ID = 32 };
 
 struct record_facts {		/* all borrowed */
 	const char	*command;	/* "launch" */
@@ -40,6 +41,8 @@ struct record {
 void record_id(char id[RECORD_ID], const char *job);
 /* Gives the path; NULL without memory. */
 char *record_folder(void);
+/* Where the record of that id is; the same. */
+char *record_path(const char *id);
 /* On failure there is no record, and the others do nothing. */
 int  record_begin(struct record *r, const char *id,
     const struct record_facts *facts, struct err *err);

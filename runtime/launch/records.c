@@ -112,12 +112,14 @@ records_prune(const char *folder)
 {
 	struct dirent	**name;
 	int		 n = list(folder, &name);
+	int		 old = n > RECORDS_KEPT + RECORDS_SPARE ?
+			    n - RECORDS_KEPT : 0;
 
 	for (int i = 0; i < n; i++) {
 		struct buf	 path = BUF_INIT;
 		json_t		*json;
 
-		if (i < n - RECORDS_KEPT &&
+		if (i < old &&
 		    (json = read_one(folder, name[i]->d_name))) {
 			if (!is_running(json)) {
 				buf_addf(&path, "%s/%s", folder,

@@ -5,7 +5,8 @@
 
 #include <sys/types.h>
 
-/* Removes the oldest, but for those of runs that go on. */
+/* Removes the oldest, but for those of runs that go on; many at a time, so that
+ * most runs have none to remove. */
 void records_prune(const char *folder);
 
 /* When a process of this machine began, in the kernel's ticks; 0 where there is

@@ -67,6 +67,8 @@ say_check(struct run *run, size_t host)
 		rank++;
 	if (!run->options->no_preflight)
 		what = WIRE_CHECK_FACTS | (plan->python ? WIRE_CHECK_PYTHON : 0);
+	if (run->options->check || hosts(run) > 1)
+		what |= WIRE_CHECK_NET;
 	if (run->options->check || map_wants_places(&plan->map))
 		what |= WIRE_CHECK_TOPOLOGY;
 	path = strv_getenv(&plan->rank[rank].env, "PATH");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/base/err.h"
+#include "runtime/launch/descriptors.h"
 
 #include "runtime/base/banned.h"
 
@@ -60,7 +61,9 @@ spawned_open(const char *file, char *const argv[], char *const envp[],
 	posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
 	if (words)
 		posix_spawn_file_actions_adddup2(&actions, link->said, 2);
+	descriptors_restore();		/* no descriptor is opened meanwhile */
 	error = posix_spawnp(&link->pid, file, &actions, &attr, argv, envp);
+	descriptors_raise();
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	close(pair[1]);

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/launch/descriptors.h"
 #include "runtime/launch/run.h"
 #include "runtime/device/pmi.h"
 #include "runtime/launch/streams.h"
@@ -476,23 +476,18 @@ turn(struct run *run, struct pollfd *fds)
 		pause_if_all_are(run);
 }
 
-/* A link needs a few descriptors: let there be enough for all hosts.  poll()
+/* A link needs a few descriptors: are there enough for all hosts?  poll()
  * itself takes no more than the limit. */
 static bool
 has_room(const struct plan *plan)
 {
-	struct rlimit	files;
+	size_t	limit = descriptors_raise();
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+	if (limit >= plan->hosts.count + 64)
 		return true;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
-	if (files.rlim_max >= plan->hosts.count + 64)
-		return true;
-	fprintf(stderr, "accel: %zu hosts need more open files than the %lu that "
+	fprintf(stderr, "accel: %zu hosts need more open files than the %zu that "
 	    "are allowed here\n  raise the hard limit: ulimit -Hn, or "
-	    "/etc/security/limits.conf\n", plan->hosts.count,
-	    (unsigned long)files.rlim_max);
+	    "/etc/security/limits.conf\n", plan->hosts.count, limit);
 	return false;
 }
 
@@ -596,6 +591,9 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	} else {
 		run_tell_plan(&run);
 		open_peers(&run);
+		turn(&run, fds);	/* who can be asked, is */
+		if (options->meanwhile)
+			options->meanwhile(options->user);
 		while (!over(&run))
 			turn(&run, fds);
 		run_tell_hosts(&run);

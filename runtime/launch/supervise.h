@@ -52,6 +52,9 @@ struct supervise_options {
 	bool	no_preflight;	/* look only at what a start needs */
 	/* With "check": called once with what was found. */
 	void	(*checked)(void *user, const struct checked *result);
+	/* Without: called once the agents are on their way, when there is
+	 * nothing to do but to wait for them; or NULL. */
+	void	(*meanwhile)(void *user);
 	void	*user;
 	bool	input;		/* our stdin is rank 0's */
 	bool	quiet;		/* of a failure, say in one line what it is */

@@ -25,7 +25,8 @@ enum {
 enum {				/* what WIRE_CHECK asks for */
 	WIRE_CHECK_FACTS = 1 << 0,	/* more than what a start needs */
 	WIRE_CHECK_PYTHON = 1 << 1,	/* the program is an interpreter */
-	WIRE_CHECK_TOPOLOGY = 1 << 2	/* topology.h */
+	WIRE_CHECK_TOPOLOGY = 1 << 2,	/* topology.h */
+	WIRE_CHECK_NET = 1 << 3		/* its interfaces and their addresses */
 };
 
 enum {				/* what WIRE_INPUT is about */

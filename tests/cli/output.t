@@ -325,4 +325,14 @@ said=$(ulimit -n 100 && ACCEL_TEST_TRANSPORT=exec timeout -s KILL 30 "$accel" \
 is "too many hosts for the limit of files are an error" "$?" 1
 has "which says so" "$said" \
 	"120 hosts need more open files than the 100 that are allowed here"
+
+# The launcher raises its soft limit before it opens the first log, and the ranks
+# do not get to see that.
+rm -rf many
+out=$(ulimit -Sn 48 && "$accel" launch --cpu --num_processes 40 --log_dir many \
+	--no_python sh -c 'ulimit -Sn; ulimit -Sn >&2' 2>&1)
+is "more logs than the soft limit of open files" "$?" 0
+is "each rank has the limit that accel was started with" \
+	"$(cat many/*/attempt_0/*/stdout.log many/*/attempt_0/*/stderr.log |
+	sort | uniq -c | tr -s ' ')" " 80 48"
 done_testing

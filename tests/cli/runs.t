@@ -98,7 +98,7 @@ mkdir "$victim"
 echo kept >"$victim/file"
 python3 - "$runs" "$victim" <<'E'
 import json, os, sys
-for i in range(220):
+for i in range(260):
     name = "19990101-%06d-aaaa" % i
     with open(os.path.join(sys.argv[1], name + ".json"), "w") as out:
         json.dump({"id": name, "state": "ended", "program": [],
@@ -112,6 +112,9 @@ E
 "$accel" run true
 is "the newest 200 stay, and what is no record" \
 	"$(($(ls "$runs" | grep -c 'json$')))" 202
+"$accel" run true
+is "one more goes with the next lot" \
+	"$(($(ls "$runs" | grep -c 'json$')))" 203
 ok "an old one's logs go with it" test ! -e "$runs/19990101-000000-aaaa"
 ok "no other folder does" test -e "$victim/file"
 ok "a file that is no record stays" test -e "$runs/18000101-nonsense.json"

@@ -58,7 +58,8 @@ fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
 fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
 	-DPLUGIN_DIR='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
-fuzz_extra_agent = %D%/with/runtime/launch/topology.o \
+fuzz_extra_agent = %D%/with/runtime/launch/descriptors.o \
+	%D%/with/runtime/launch/topology.o \
 	%D%/with/runtime/launch/wire.o
 fuzz_extra_launcher = $(patsubst %.c,%D%/with/%.o,$(filter-out \
 	runtime/launch/supervise.c,$(filter %.c, \
