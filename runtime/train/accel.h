@@ -186,7 +186,8 @@ accel_status accel_step(accel *a, accel_update_fn fn, void *user);
  * Ready-made, F32.  One pass over memory, and the same bits on every CPU: no
  * product is contracted into a sum.  After 20 steps parameters are as those of
  * the named class of torch.optim within 1e-6 of the largest.  A group's
- * lr_scale and weight_decay apply; ACCEL_NO_DECAY means none.
+ * lr_scale and weight_decay apply; ACCEL_NO_DECAY means none.  The _INIT values
+ * are torch's defaults, where it has the optimizer.
  */
 
 /* AdamW: decay apart from the gradient (arXiv:1711.05101; torch AdamW).
@@ -195,6 +196,8 @@ typedef struct {
 	double lr, beta1, beta2, eps, weight_decay;
 } accel_adamw_args;			/* needs 2 state arrays */
 typedef accel_adamw_args accel_adam_args;
+#define ACCEL_ADAMW_INIT { 1e-3, 0.9, 0.999, 1e-8, 0.01 }
+#define ACCEL_ADAM_INIT { 1e-3, 0.9, 0.999, 1e-8, 0 }
 accel_status accel_adamw(void *args, const accel_range *r, int nrange,
     int64_t step);
 accel_status accel_adam(void *args, const accel_range *r, int nrange,
@@ -206,6 +209,7 @@ typedef struct {
 	double lr, momentum, weight_decay, dampening;
 	int nesterov;
 } accel_sgd_args;			/* needs 1 with momentum, else 0 */
+#define ACCEL_SGD_INIT { 1e-3, 0, 0, 0, 0 }
 accel_status accel_sgd(void *args, const accel_range *r, int nrange,
     int64_t step);
 
@@ -213,6 +217,7 @@ accel_status accel_sgd(void *args, const accel_range *r, int nrange,
 typedef struct {
 	double lr, beta1, beta2, weight_decay;
 } accel_lion_args;			/* needs 1 */
+#define ACCEL_LION_INIT { 1e-4, 0.9, 0.99, 0 }
 accel_status accel_lion(void *args, const accel_range *r, int nrange,
     int64_t step);
 
@@ -220,15 +225,101 @@ accel_status accel_lion(void *args, const accel_range *r, int nrange,
  * axes as a row and a column of means.  "lr" bounds the relative step.  Sums
  * go over a tensor, so ranges have to be whole tensors. */
 typedef struct {
-	double lr;			/* 0.01 */
-	double beta2_decay;		/* -0.8 */
+	double lr, beta2_decay;
 	double eps1;			/* 0: that of float, 2^-23 */
-	double eps2;			/* 0.001 */
-	double d;			/* 1; the update's rms is at most this */
-	double weight_decay;		/* 0.01 */
+	double eps2;
+	double d;			/* the update's rms is at most this */
+	double weight_decay;
 } accel_adafactor_args;			/* needs ACCEL_FACTORED */
+#define ACCEL_ADAFACTOR_INIT { 0.01, -0.8, 0, 1e-3, 1, 0.01 }
 accel_status accel_adafactor(void *args, const accel_range *r, int nrange,
     int64_t step);
+
+/* ---- the learning rate --------------------------------------------------- */
+
+/*
+ * A scheduler owns the lr of an optimizer's arguments, and nothing else:
+ *
+ *	accel_schedule how = ACCEL_SCHEDULE_INIT;
+ *	how.kind = ACCEL_LR_COSINE;
+ *	how.warmup = 100;
+ *	how.total = 1000;
+ *	accel_scheduler_new(a, &adamw.lr, &how, &s);	lr is that of count 0
+ *	...
+ *	accel_step(a, accel_adamw, &adamw);
+ *	accel_scheduler_step(s);			lr is the next step's
+ *
+ * The rate is the one that lr had at accel_scheduler_new times a factor f(c) of
+ * the count c.  A step counts as many as there are ranks, as Accelerate does:
+ * "total" is the number of steps that one process would make, and stays when
+ * ranks are added.  Names and formulas are those of transformers'
+ * get_*_schedule and torch's StepLR and MultiStepLR.  During the warm-up f is
+ * c / warmup; t below is (c - warmup) / (total - warmup).
+ */
+typedef enum {
+	ACCEL_LR_CONSTANT = 0,		/* 1 */
+	ACCEL_LR_LINEAR = 1,		/* 1 - t, at least 0 */
+	ACCEL_LR_COSINE = 2,		/* (1 + cos(2 pi cycles t)) / 2, from
+					   1 to "end"; on past total too */
+	ACCEL_LR_RESTARTS = 3,		/* as many falls along a half cosine as
+					   cycles; 0 past total */
+	ACCEL_LR_POLYNOMIAL = 4,	/* (1 - t)^power, from 1 to "end" */
+	ACCEL_LR_INVERSE_SQRT = 5,	/* 1 / sqrt(1 + (c - warmup) / every) */
+	ACCEL_LR_STEP = 6,		/* gamma^((c - warmup) / every) */
+	ACCEL_LR_MILESTONES = 7,	/* gamma^(milestones <= c - warmup) */
+	ACCEL_LR_FN = 8			/* fn(user, c) */
+} accel_lr_kind;
+
+enum {
+	ACCEL_LR_ONCE = 1,		/* a step counts 1, whatever the world;
+					   as Accelerate with split_batches */
+	ACCEL_LR_EACH_CALL = 2		/* every call counts 1, also without a
+					   step (step_with_optimizer=False) */
+};
+
+typedef double (*accel_lr_fn)(void *user, int64_t count);
+
+typedef struct {
+	size_t		 size;		/* set by ACCEL_SCHEDULE_INIT */
+	accel_lr_kind	 kind;
+	uint32_t	 flags;		/* ACCEL_LR_ONCE, _EACH_CALL */
+	int64_t		 warmup;	/* 0: none */
+	int64_t		 total;		/* with the warm-up */
+	double		 end;		/* a rate, not a factor */
+	double		 cycles;	/* 0: a half; RESTARTS: 1 */
+	double		 power;		/* 1 */
+	double		 gamma;		/* 0.1 */
+	int64_t		 every;		/* 0: INVERSE_SQRT: warmup or 10000 */
+	const int64_t	*milestone;	/* ascending; copied */
+	int		 nmilestone;
+	accel_lr_fn	 fn;
+	void		*user;
+} accel_schedule;
+
+#define ACCEL_SCHEDULE_INIT { sizeof(accel_schedule), ACCEL_LR_CONSTANT, 0, \
+    0, 0, 0, 0, 1, 0.1, 0, NULL, 0, NULL, NULL }
+
+typedef struct accel_scheduler accel_scheduler;
+
+/* "lr" is the caller's and stays until accel_scheduler_free. */
+accel_status accel_scheduler_new(accel *a, double *lr,
+    const accel_schedule *how, accel_scheduler **s);
+/* Leaves lr as it is.  Before accel_fini. */
+void	     accel_scheduler_free(accel_scheduler *s);
+/* Moves on if accel_step has updated since the last call.  ACCEL_SKIPPED while
+ * accumulating and after an overflow, when lr stays. */
+accel_status accel_scheduler_step(accel_scheduler *s);
+
+/* What a checkpoint has to hold; "base" is the lr of accel_scheduler_new. */
+typedef struct {
+	int64_t count;
+	double base;
+} accel_scheduler_state;
+void	     accel_scheduler_get(const accel_scheduler *s,
+    accel_scheduler_state *state);
+/* Sets lr too. */
+accel_status accel_scheduler_set(accel_scheduler *s,
+    const accel_scheduler_state *state);
 
 /* ---- data ---------------------------------------------------------------- */
 

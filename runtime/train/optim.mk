@@ -5,7 +5,8 @@
 	%D%/optim_adafactor.c \
 	%D%/optim_adam.c \
 	%D%/optim_lion.c \
-	%D%/optim_sgd.c
+	%D%/optim_sgd.c \
+	%D%/sched.c
 %C%_libtrain_la_LIBADD += %D%/libvec.la
 
 # The loops over arrays.  Their pragmas are OpenMP's; nothing of its library is

@@ -70,9 +70,20 @@ struct accel {
 	int64_t		 step;
 	accel_range	*range;
 
+	accel_scheduler	*scheduler;		/* a list, newest first */
 	const accel_loader *active;		/* gave the running batch */
 
 	struct track	*track;			/* NULL: nobody listens */
+};
+
+struct accel_scheduler {
+	accel		*a;
+	accel_scheduler	*next;
+	accel_schedule	 how;			/* milestones are ours */
+	double		*lr;			/* the caller's */
+	double		 base;
+	int64_t		 count;
+	int64_t		 seen;			/* a->step of the last call */
 };
 
 struct accel_loader {

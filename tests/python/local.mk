@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 python_tests = %D%/accelerate.t %D%/default.t \
 	%D%/environ.t %D%/estimate.t %D%/export.t %D%/families.t \
-	%D%/flags.t \
+	%D%/flags.t %D%/optim.t \
 	%D%/ranks.t %D%/shares.t %D%/weights.t \
 	%D%/cloud.t %D%/test.t
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
-EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py \
+EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py %D%/optim.py %D%/schedule.py \
 	%D%/flags.py %D%/keys.py %D%/record.py %D%/shares.py %D%/weights.py \
 	%D%/cloud.py

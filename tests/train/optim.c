@@ -157,9 +157,10 @@ refusals(void)
 	int64_t shape[2] = { 2, 3 };
 	accel_range r = { .n = 6, .param = p, .grad = g, .state = { m },
 	    .dtype = ACCEL_F32, .name = "h.0.w", .ndim = 2, .shape = shape };
-	accel_adamw_args adam = { 1e-3, 0.9, 0.999, 1e-8, 0 };
+	accel_adamw_args adam = ACCEL_ADAMW_INIT;
+	accel_lion_args lion = ACCEL_LION_INIT;
 	accel_sgd_args sgd = { 0.1, 0, 0, 0, 1 };
-	accel_adafactor_args ada = { 0.01, -0.8, 0, 1e-3, 1, 0 };
+	accel_adafactor_args ada = ACCEL_ADAFACTOR_INIT;
 
 	ok(accel_adamw(&adam, &r, 1, 1) == ACCEL_EINVAL,
 	    "AdamW with one state array is refused");
@@ -174,7 +175,7 @@ refusals(void)
 	    "of h.0.w, and its sums go over all", "and the tensor named");
 	r.n = 6;
 	r.dtype = ACCEL_F64;
-	ok(accel_lion(&adam, &r, 1, 1) == ACCEL_EINVAL,
+	ok(accel_lion(&lion, &r, 1, 1) == ACCEL_EINVAL,
 	    "F64 is refused");
 }
 

@@ -4,3 +4,10 @@ TESTS += tests/train/optim
 EXTRA_DIST += tests/data/optim.txt
 tests_train_optim_SOURCES = tests/train/optim.c tests/tap.h
 tests_train_optim_LDADD   = libaccel.la -lm
+
+check_PROGRAMS += tests/train/schedule
+TESTS += tests/train/schedule tests/train/schedules.t
+dist_check_SCRIPTS += tests/train/schedules.t
+EXTRA_DIST += tests/data/schedule.txt
+tests_train_schedule_SOURCES = tests/train/schedule.c tests/tap.h
+tests_train_schedule_LDADD   = libaccel.la -lm

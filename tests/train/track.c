@@ -138,7 +138,7 @@ lines(void)
 {
 	static const accel_tracker mine = { NULL, refuse, closed };
 	accel_tensor t = { "w", w, g, ACCEL_F32, 0, 1, { 4 } };
-	accel_sgd_args sgd = { 0.1f, 0, 0 };
+	accel_sgd_args sgd = { 0.1, 0, 0, 0, 0 };
 	double sum = 0;
 	int64_t index[2];
 	int rows;
