@@ -17,3 +17,4 @@ dist_man_MANS += %D%/accel-merge-weights.1
 dist_man_MANS += %D%/accel-test.1 %D%/accel-to-fsdp2.1
 dist_man_MANS += %D%/accel-tpu-config.1
 dist_man_MANS += %D%/accel-run.1 %D%/accel-runs.1
+dist_man_MANS += %D%/accel-probe.1

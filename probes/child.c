@@ -4,12 +4,17 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "probes/facts.h"
 #include "probes/probe.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/err.h"
+#include "runtime/base/strv.h"
 #include "runtime/base/banned.h"
 
 extern char **environ;
@@ -86,4 +91,46 @@ probe_collect(pid_t child, int fd, int ms, struct buf *out)
 	kill(child, SIGKILL);
 	reap(child, clock_ms() + 200);
 	return -1;
+}
+
+int
+probe_ask(struct machine *m, void (*tell)(int fd), int ms, struct err *err)
+{
+	struct buf	out = { .max = 1 << 20 };
+	struct strv	facts = STRV_INIT;
+	int		pipes[2], status = 0;
+	pid_t		child;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return 0;
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		close(pipes[0]);
+		close(pipes[1]);
+		return 0;
+	}
+	if (!child) {
+		int null = open("/dev/null", O_RDWR);
+
+		setpgid(0, 0);
+		if (null >= 0) {	/* drivers talk */
+			dup2(null, 0);
+			dup2(null, 1);
+			dup2(null, 2);
+		}
+		tell(pipes[1]);
+		_exit(0);
+	}
+	close(pipes[1]);
+	/* What it said before it died is true. */
+	probe_collect(child, pipes[0], ms, &out);
+	for (const char *at = buf_text(&out), *end; !status &&
+	    (end = strchr(at, '\n')); at = end + 1)
+		status = strv_addf(&facts, "%.*s", (int)(end - at), at);
+	if (!status)
+		status = machine_take(m, &facts);
+	strv_clear(&facts);
+	buf_clear(&out);
+	return status ? err_nomem(err) : 0;
 }

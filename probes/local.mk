@@ -6,10 +6,16 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 	%D%/cuda.c \
 	%D%/devices.c %D%/devices.h \
 	%D%/fleet.h %D%/fleet_read.c %D%/fleet_write.c \
+	%D%/facts.h %D%/facts_gpu.c %D%/facts_nic.c %D%/facts_system.c \
+	%D%/facts_take.c \
 	%D%/hwloc.c \
 	%D%/machine.c %D%/machine.h \
 	%D%/net.c \
-	%D%/probe.h \
+	%D%/nvml.c \
+	%D%/probe.c %D%/probe.h \
+	%D%/relate.c \
+	%D%/sysfile.c %D%/sysfile.h \
+	%D%/topology.c %D%/topology.h \
 	%D%/packages.c \
 	%D%/python.c \
 	%D%/software.c %D%/software.h \

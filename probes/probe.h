@@ -25,6 +25,7 @@ int  machine_probe_quickly(struct machine *m, struct err *err);
 /* The parts.  Each adds to *m; -1 without memory. */
 int  probe_topology(struct machine *m);
 int  probe_cuda(struct machine *m, struct err *err);
+int  probe_nvml(struct machine *m, struct err *err);
 int  probe_net(struct machine *m, struct err *err);
 int  probe_python(struct machine *m, struct err *err);
 
@@ -39,4 +40,10 @@ bool probe_port_busy(long port);
  * process group, if need be, reaps it and closes the pipe.  0, or -1 when time
  * ran out or it failed. */
 int  probe_collect(pid_t child, int fd, int ms, struct buf *out);
+
+/* Calls "tell" in a child, which may hang, crash and talk; it writes facts as
+ * facts.h has them to the descriptor, and they are taken into *m.  -1 without
+ * memory. */
+int  probe_ask(struct machine *m, void (*tell)(int fd), int ms,
+    struct err *err);
 #endif

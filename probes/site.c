@@ -17,7 +17,8 @@ machine_site(const struct machine *m, struct site *site)
 	for (size_t i = 0; i < m->gpus; i++) {
 		const struct gpu	*g = &m->gpu[i];
 
-		if (g->vendor && strcmp(g->vendor, "NVIDIA"))
+		/* One that only draws is none to train on. */
+		if (g->usable && g->vendor && strcmp(g->vendor, "NVIDIA"))
 			site->looked = false;
 		if (g->usable && g->memory && (site->gpu_memory <= 0 ||
 		    (double)g->memory < site->gpu_memory))

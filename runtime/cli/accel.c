@@ -16,6 +16,7 @@ static const struct command *const commands[] = {
 	&command_estimate,
 	&command_launch,
 	&command_merge_weights,
+	&command_probe,
 	&command_run_any,
 	&command_runs,
 	&command_test,

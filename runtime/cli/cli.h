@@ -13,5 +13,6 @@ extern const struct command command_merge_weights, command_test,
     command_to_fsdp2, command_tpu_config;
 extern const struct command command_setup;	/* its words alone */
 extern const struct command command_env, command_estimate;
+extern const struct command command_probe;
 extern const struct command command_run_any, command_runs;
 #endif

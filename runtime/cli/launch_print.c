@@ -8,7 +8,7 @@
 #include "runtime/base/strv.h"
 #include "runtime/cli/launch.h"
 #include "runtime/launch/plan.h"
-#include "runtime/launch/topology.h"
+#include "probes/topology.h"
 
 #include "runtime/base/banned.h"
 

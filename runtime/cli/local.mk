@@ -22,6 +22,7 @@ accel_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_print.c \
 	%D%/launch.c %D%/launch.h %D%/launch_print.c \
+	%D%/probe.c \
 	%D%/run.c \
 	%D%/json.c %D%/json.h \
 	%D%/runs.c \

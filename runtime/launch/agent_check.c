@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/base/strv.h"
-#include "runtime/launch/topology.h"
+#include "probes/topology.h"
 
 #include "runtime/base/banned.h"
 

@@ -19,7 +19,6 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/slurm.c     %D%/slurm.h \
 	%D%/spawned.c   %D%/spawned.h %D%/srun.c \
 	%D%/supervise.c %D%/supervise.h \
-	%D%/topology.c  %D%/topology.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h \
 	%D%/xla.c       %D%/xla.h
@@ -38,7 +37,7 @@ accel_agent_SOURCES = \
 	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \
 	%D%/descriptors.c %D%/descriptors.h \
-	%D%/topology.c %D%/topology.h %D%/wire.c %D%/wire.h \
+	probes/topology.c probes/topology.h %D%/wire.c %D%/wire.h \
 	runtime/base/buf.c runtime/base/clock.c runtime/base/strv.c
 accel_agent_CFLAGS = -std=gnu11 -Wall -Wextra -Wpedantic -Wshadow $(WERROR)
 accel_agent_LDFLAGS = -all-static

@@ -35,7 +35,7 @@ EXTRA_DIST += %D%/corpus %D%/fuzz.sh
 check_PROGRAMS += %D%/agent %D%/launcher
 TESTS += %D%/agent %D%/launcher
 %C%_agent_SOURCES = %D%/agent.c $(fuzz_main)
-%C%_agent_LDADD = runtime/launch/liblaunch.la
+%C%_agent_LDADD = runtime/launch/liblaunch.la probes/libprobes.la
 %C%_launcher_SOURCES = %D%/launcher.c $(fuzz_main)
 %C%_launcher_LDADD = runtime/launch/liblaunch.la
 
@@ -59,7 +59,7 @@ fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
 fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
 	-DPLUGIN_DIR='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
 fuzz_extra_agent = %D%/with/runtime/launch/descriptors.o \
-	%D%/with/runtime/launch/topology.o \
+	%D%/with/probes/topology.o \
 	%D%/with/runtime/launch/wire.o
 fuzz_extra_launcher = $(patsubst %.c,%D%/with/%.o,$(filter-out \
 	runtime/launch/supervise.c,$(filter %.c, \

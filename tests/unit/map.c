@@ -13,7 +13,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/strv.h"
 #include "runtime/launch/map.h"
-#include "runtime/launch/topology.h"
+#include "probes/topology.h"
 #include "tests/tap.h"
 
 enum { RANKS = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/launch/topology.h"
+#include "probes/topology.h"
 
 #include <ctype.h>
 #include <dirent.h>

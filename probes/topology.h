@@ -13,8 +13,8 @@
  *	hca=mlx5_0 0 0-7 pci...		an RDMA device
  *	nic=eth0 0 0-7 pci...		a network card
  */
-#ifndef RUNTIME_LAUNCH_TOPOLOGY_H
-#define RUNTIME_LAUNCH_TOPOLOGY_H
+#ifndef PROBES_TOPOLOGY_H
+#define PROBES_TOPOLOGY_H
 
 struct strv;
 
