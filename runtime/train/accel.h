@@ -321,6 +321,52 @@ void	     accel_scheduler_get(const accel_scheduler *s,
 accel_status accel_scheduler_set(accel_scheduler *s,
     const accel_scheduler_state *state);
 
+/* ---- 8-bit floats ---------------------------------------------------------- */
+
+typedef enum {
+	ACCEL_E4M3 = 0,			/* to 448, a NaN and no infinity:
+					   torch.float8_e4m3fn */
+	ACCEL_E5M2 = 1			/* to 57344: torch.float8_e5m2 */
+} accel_fp8_format;
+
+/* The casts of one number (arXiv:2209.05433).  To 8 bits: to nearest, ties to
+ * even; what is too large becomes the largest ("saturate") or else NaN (E4M3)
+ * or infinity (E5M2); a NaN stays one.  torch 2.15 saturates E4M3 alone. */
+float	     accel_fp8_value(accel_fp8_format format, uint8_t code);
+uint8_t	     accel_fp8_code(accel_fp8_format format, float x, int saturate);
+
+/*
+ * Delayed scaling of one tensor, as Transformer Engine's: its codes are of
+ * x * scale, where the scale brings the largest |x| of the past to the largest
+ * code.  A plain struct of the caller's; in a checkpoint belong scale and the
+ * history.
+ */
+typedef struct {
+	accel_fp8_format format;
+	int	 margin;		/* halve the scale so often; 0 */
+	int	 most_recent;		/* by the last step alone, not by the
+					   largest of the history; 0 */
+	int	 length;		/* of the history; theirs has 1024 */
+	float	*history;		/* largest |x| of the last steps; [0] is
+					   of this one, then the oldest first */
+	float	 scale, scale_inv;
+} accel_fp8;
+
+/* Scale 1, margin 0; clears the history, which is the caller's and stays. */
+accel_status accel_fp8_init(accel_fp8 *s, accel_fp8_format format,
+    float *history, int length);
+/* Saturated codes of n numbers; notes their largest in history[0], where NaNs
+ * do not count. */
+void	     accel_fp8_cast(accel_fp8 *s, const float *x, size_t n,
+    uint8_t *codes);
+/* And back. */
+void	     accel_fp8_expand(const accel_fp8 *s, const uint8_t *codes,
+    size_t n, float *x);
+/* Collective, once a step: takes the largest over all ranks, sets the scales
+ * for the next step and moves the histories on.  A scale stays where the
+ * largest is 0 or infinite. */
+accel_status accel_fp8_update(accel *a, accel_fp8 *const *s, int n);
+
 /* ---- data ---------------------------------------------------------------- */
 
 enum {

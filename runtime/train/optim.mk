@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 %C%_libtrain_la_SOURCES += \
+	%D%/fp8.c %D%/fp8.h \
 	%D%/group.c \
 	%D%/optim.h \
 	%D%/optim_adafactor.c \

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "runtime/train/fp8.h"
+
 #include "runtime/base/banned.h"
 
 /*
@@ -137,24 +139,28 @@ vec_scale_sumsq(float *x, size_t n, float by)
 	return fold(lane) + rest;
 }
 
+/* Of numbers without a sign the bits compare as the numbers do. */
+#define FP8_LOOP(params)						\
+	_Pragma("omp simd reduction(max:most)")				\
+	for (size_t i = 0; i < n; i++) {				\
+		uint32_t bits = fp8_bits(x[i]) & 0x7fffffff;		\
+									\
+		bits = bits > 0x7f800000 ? 0 : bits;			\
+		most = bits > most ? bits : most;			\
+		code[i] = (uint8_t)fp8_code(params, x[i] * scale, 1);	\
+	}
+
 CLONES float
-vec_amax(const float *x, size_t n)
+vec_fp8(uint8_t *restrict code, const float *restrict x, size_t n,
+    float scale, int e5m2)
 {
 	uint32_t most = 0;
-	float out;
 
-	/* Of numbers without a sign the bits compare as the numbers do, and
-	 * NaN is above all. */
-#pragma omp simd reduction(max:most)
-	for (size_t i = 0; i < n; i++) {
-		uint32_t bits;
-
-		__builtin_memcpy(&bits, &x[i], sizeof(bits));
-		bits &= 0x7fffffff;
-		most = bits > most ? bits : most;
-	}
-	__builtin_memcpy(&out, &most, sizeof(out));
-	return out;
+	if (e5m2)
+		FP8_LOOP(FP8_E5M2)
+	else
+		FP8_LOOP(FP8_E4M3)
+	return fp8_float(most);
 }
 
 CLONES double

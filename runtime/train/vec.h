@@ -56,8 +56,9 @@ double vec_sumsq(const float *x, size_t n);
 /* Both in one pass: the sum of the scaled ones' squares.  It is finite exactly
  * where all of them are, since a double holds any sum of floats' squares. */
 double vec_scale_sumsq(float *x, size_t n, float by);
-/* The largest |x|, 0 for none.  NaN where there is one. */
-float vec_amax(const float *x, size_t n);
+/* Codes of x * scale, saturated, of the format that "e5m2" says.  The largest
+ * |x| that is a number, 0 for none. */
+float vec_fp8(uint8_t *code, const float *x, size_t n, float scale, int e5m2);
 
 /* Adafactor's parts.  sum += x * x, and all of x * x together. */
 double vec_add_squares(double *sum, const float *x, size_t n);

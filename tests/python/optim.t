@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The results that the C tests hold optimizers and schedules against are those
-# of torch, transformers and Accelerate.
+# What the C tests hold optimizers, schedules and 8-bit floats against is what
+# torch, transformers and Accelerate give.
 . "${top_srcdir:-.}/tests/tap.sh"
 
 "${ACCEL_PYTHON:-false}" -c 'import torch, transformers, accelerate' \
@@ -27,6 +27,10 @@ END
 ok "torch's optimizers give tests/data/optim.txt" \
     "$ACCEL_PYTHON" "$work/same.py" "$work/optim" \
     "$top_srcdir/tests/data/optim.txt" 5e-7
+
+"$ACCEL_PYTHON" "$top_srcdir/tests/python/fp8.py" >"$work/fp8"
+ok "torch's 8-bit floats give tests/data/fp8.txt" \
+    cmp "$work/fp8" "$top_srcdir/tests/data/fp8.txt"
 
 {
 	"$ACCEL_PYTHON" "$top_srcdir/tests/python/schedule.py"

@@ -11,3 +11,14 @@ dist_check_SCRIPTS += tests/train/schedules.t
 EXTRA_DIST += tests/data/schedule.txt
 tests_train_schedule_SOURCES = tests/train/schedule.c tests/tap.h
 tests_train_schedule_LDADD   = libaccel.la -lm
+
+check_PROGRAMS += tests/train/fp8
+TESTS += tests/train/fp8
+EXTRA_DIST += tests/data/fp8.txt
+tests_train_fp8_SOURCES = tests/train/fp8.c tests/tap.h
+tests_train_fp8_LDADD   = libaccel.la -lm
+
+check_PROGRAMS += tests/train/optim_cxx
+TESTS += tests/train/optim_cxx
+tests_train_optim_cxx_SOURCES = tests/train/optim_cxx.cc
+tests_train_optim_cxx_LDADD   = libaccel.la
