@@ -7,90 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/lines.h"
 #include "runtime/base/strv.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/setup.h"
+#include "runtime/config/words.h"
 #include "tui/form.h"
 #include "tui/plain.h"
+#include "tui/minimal.h"
 #include "tui/screen.h"
 #include "runtime/base/banned.h"
 
 static const char program[] = "accel-setup";
 
-static const char usage[] =
-    "Usage: accel-setup [options] [--launch SCRIPT [ARG...]]\n"
-    "Sets up a training run: asks, checks and writes the file that\n"
-    "\"accel launch\" reads.  Nothing is written before you say so.\n"
-    "\n"
-    "  --config_file FILE  the file to make or change\n"
-    "  --set KEY=VALUE     set a field first (may be repeated)\n"
-    "  --write             write without asking\n"
-    "  --defaults          a new file with what fits this machine, unasked\n"
-    "  --force             --defaults may replace a file\n"
-    "  --print             print the file instead of writing it\n"
-    "  --machine           print what was found on this machine\n"
-    "  --plain             a conversation, without a full screen\n"
-    "  --ascii             no line drawing characters\n"
-    "  --no-color          no colours (as NO_COLOR in the environment)\n"
-    "  --launch SCRIPT...  offer to launch that script at the end\n"
-    "  --help, --version\n";
-
-struct options {
-	const char	*file;
-	struct strv	 set;
-	bool		 write, defaults, force, print, machine, plain, ascii;
-	bool		 no_color, help, version;
-	char		**script;	/* and its arguments, or NULL */
-};
-
 static int
-read_options(struct options *o, int argc, char **argv, struct err *err)
-{
-	const struct { const char *name; bool *flag; } flags[] = {
-		{ "--write", &o->write }, { "--defaults", &o->defaults },
-		{ "--force", &o->force }, { "--print", &o->print },
-		{ "--machine", &o->machine }, { "--plain", &o->plain },
-		{ "--ascii", &o->ascii }, { "--no-color", &o->no_color },
-		{ "--help", &o->help }, { "-h", &o->help },
-		{ "--version", &o->version },
-	};
-
-	for (int i = 1; i < argc; i++) {
-		char *arg = argv[i], *value = strchr(arg, '=');
-		size_t n = value ? (size_t)(value - arg) : strlen(arg);
-		bool known = false, file, set;
-
-		for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
-			if (!strcmp(arg, flags[k].name))
-				known = *flags[k].flag = true;
-		if (known)
-			continue;
-		file = (n == 13 && (!strncmp(arg, "--config_file", n) ||
-		    !strncmp(arg, "--config-file", n)));
-		set = n == 5 && !strncmp(arg, "--set", n);
-		if (!strcmp(arg, "--launch") && i + 1 < argc) {
-			o->script = argv + i + 1;
-			return 0;
-		}
-		if (!file && !set) {
-			err_set(err, "unknown option %s", arg);
-			return err_hint(err, "--help lists the options");
-		}
-		value = value ? value + 1 : argv[++i];
-		if (!value)
-			return err_set(err, "%s needs a value", arg);
-		if (file)
-			o->file = value;
-		else if (strv_add(&o->set, value))
-			return err_nomem(err);
-	}
-	return 0;
-}
-
-static int
-apply_sets(struct form *f, const struct options *o, struct err *err)
+apply_sets(struct form *f, const struct setup *o, struct err *err)
 {
 	for (size_t i = 0; i < o->set.count; i++) {
 		char *text = o->set.item[i], *value = strchr(text, '=');
-		const char *near;
 		int id;
 
 		if (!value) {
@@ -98,15 +32,32 @@ apply_sets(struct form *f, const struct options *o, struct err *err)
 			return err_hint(err, "write --set KEY=VALUE");
 		}
 		*value++ = '\0';
-		id = config_field_of(text);
-		if (id < 0) {
-			near = config_near(text);
-			err_set(err, "--set %s: there is no such key", text);
-			return near ? err_hint(err, "did you mean %s?", near) :
-			    err_hint(err, "accel launch --help lists them");
-		}
+		/* A key stands behind its section, too. */
+		id = item_named(text);
+		if (id < 0 && (id = field_named(text, err)) < 0)
+			return err_at(err, "--set %s", text);
 		if (form_set(f, id, value, ORIGIN_FLAG, err))
 			return err_at(err, "--set");
+	}
+	return 0;
+}
+
+/* The seeds of the memory estimate, which no file has. */
+static int
+apply_seeds(struct form *f, const struct setup *o, struct err *err)
+{
+	const struct { int item; const char *text; } all[] = {
+		{ ITEM_model, o->model }, { ITEM_sequence, o->sequence },
+		{ ITEM_batch, o->batch }, { ITEM_optimizer, o->optimizer },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].text && form_set(f, all[i].item, all[i].text,
+		    ORIGIN_FLAG, err))
+			return -1;
+	if (*f->model_fault.text) {
+		*err = f->model_fault;
+		return err_at(err, "--model");
 	}
 	return 0;
 }
@@ -135,21 +86,8 @@ launch(const struct form *f, char **script, struct err *err)
 	return err_set(err, "cannot start accel: %s", strerror(errno));
 }
 
-static int
-print_form(const struct form *f, struct err *err)
-{
-	struct buf yaml = BUF_INIT;
-
-	if (config_print(form_now(f), &yaml))
-		return err_nomem(err);
-	fputs(buf_text(&yaml), stdout);
-	buf_clear(&yaml);
-	return fflush(stdout) ? err_set(err, "cannot write: %s",
-	    strerror(errno)) : 0;
-}
-
 static bool
-wants_plain(const struct options *o)
+wants_plain(const struct setup *o)
 {
 	const char *term = getenv("TERM");
 
@@ -159,21 +97,21 @@ wants_plain(const struct options *o)
 
 /* 0 written or left as it was, 1 not wanted, -1 error. */
 static int
-ask(struct form *f, const struct options *o, struct err *err)
+ask(struct form *f, const struct setup *o, char **words, struct err *err)
 {
 	const char *no_color = getenv("NO_COLOR");
 	struct buf script = BUF_INIT;
 	struct screen s = {
-		.form = f, .ascii = o->ascii,
+		.form = f, .ascii = o->ascii, .no_mouse = o->no_mouse,
 		.color = !o->no_color && !(no_color && *no_color),
 	};
 	int status;
 
-	for (char **word = o->script; word && *word; word++) {
-		buf_adds(&script, word == o->script ? "" : " ");
+	for (char **word = words; o->launch && *word; word++) {
+		buf_adds(&script, word == words ? "" : " ");
 		buf_add_word(&script, *word);
 	}
-	s.script = o->script ? buf_text(&script) : NULL;
+	s.script = o->launch ? buf_text(&script) : NULL;
 	if (wants_plain(o)) {
 		status = plain_run(f, s.script, stdin, stdout, err);
 		s.done = status == PLAIN_LAUNCH ? DONE_LAUNCH : DONE_QUIT;
@@ -181,7 +119,7 @@ ask(struct form *f, const struct options *o, struct err *err)
 		status = screen_run(&s, err);
 	buf_clear(&script);
 	if (status >= 0 && s.done == DONE_LAUNCH)
-		return launch(f, o->script, err);
+		return launch(f, words, err);
 	if (status || wants_plain(o))
 		return status;
 	if (f->saved.len && !form_unsaved(f))
@@ -192,30 +130,70 @@ ask(struct form *f, const struct options *o, struct err *err)
 	return 0;
 }
 
+/* 0 nothing is wrong, 1 something. */
 static int
-work(struct form *f, const struct options *o, struct err *err)
+say_problems(const struct form *f, FILE *to)
 {
-	const struct problems *problems = &f->problems;
+	const struct problems *all = &f->problems;
 
-	if (o->defaults && f->saved.len && !o->force && !o->print) {
+	for (size_t i = 0; i < all->count; i++)
+		fprintf(to, "%s: %s%s%s%s\n", program,
+		    all->item[i].fatal ? "" : "warning: ", all->item[i].what,
+		    *all->item[i].hint ? "\n  " : "", all->item[i].hint);
+	return problems_fatal(all) > 0;
+}
+
+/* What is asked for unasked: 1 and *status, or 0 for a session. */
+static int
+answer(struct form *f, const struct setup *o, int *status, struct err *err)
+{
+	struct buf text = BUF_INIT;
+
+	*status = 0;
+	if (o->check) {
+		*status = say_problems(f, stdout);
+		if (!f->problems.count)
+			printf("%s: nothing is wrong with %s\n", program,
+			    f->path);
+	} else if (o->diff) {
+		*status = form_unsaved(f);
+		lines_diff(buf_text(&f->saved), buf_text(&f->text),
+		    f->saved.len ? f->path : "/dev/null", f->path, &text);
+	} else if (o->list_new)
+		list_new(f, &text);
+	else if (o->minimal)
+		list_minimal(f, &text);
+	else if (o->print)
+		buf_add(&text, buf_text(&f->text), f->text.len);
+	else
+		return 0;
+	if (buf_failed(&text))
+		*status = err_nomem(err);
+	fputs(buf_text(&text), stdout);
+	buf_clear(&text);
+	return 1;
+}
+
+static int
+work(struct form *f, const struct setup *o, char **words, struct err *err)
+{
+	bool look = o->print || o->check || o->diff || o->list_new ||
+	    o->minimal;
+	int status;
+
+	if (o->defaults && f->saved.len && !o->force && !look) {
 		err_set(err, "%s exists already", f->path);
 		return err_hint(err, "--force replaces it, --set changes it");
 	}
 	if (o->defaults && f->saved.len && form_propose(f, err))
 		return -1;
-	if (apply_sets(f, o, err))
+	if (apply_sets(f, o, err) || apply_seeds(f, o, err))
 		return -1;
-	if (o->print)
-		return print_form(f, err);
+	if (answer(f, o, &status, err))
+		return status;
 	if (!o->defaults && !o->write)
-		return ask(f, o, err);
-	for (size_t i = 0; i < problems->count; i++)
-		fprintf(stderr, "%s: %s%s%s%s\n", program,
-		    problems->item[i].fatal ? "" : "warning: ",
-		    problems->item[i].what,
-		    *problems->item[i].hint ? "\n  " : "",
-		    problems->item[i].hint);
-	if (problems_fatal(problems))
+		return ask(f, o, words, err);
+	if (say_problems(f, stderr))
 		return err_set(err, "%s is not written", f->path);
 	if (form_save(f, err))
 		return -1;
@@ -224,26 +202,29 @@ work(struct form *f, const struct options *o, struct err *err)
 }
 
 static int
-run(const struct options *o, struct err *err)
+run(const struct setup *o, char **words, struct err *err)
 {
 	struct machine m;
 	struct form f;
 	struct buf text = BUF_INIT;
-	char *path = o->file ? strdup(o->file) : config_default_path();
+	char *path = o->config_file ? strdup(o->config_file) :
+	    config_default_path();
 	int status;
 
 	if (!path)
 		return err_nomem(err);
+	if (o->machine)
+		setenv("HWLOC_XMLFILE", o->machine, 1);
 	if (machine_probe(&m, err)) {
 		free(path);
 		return -1;
 	}
-	if (o->machine) {
+	if (o->facts) {
 		status = machine_print(&m, &text);
 		fputs(buf_text(&text), stdout);
 		buf_clear(&text);
 	} else if (!(status = form_open(&f, &m, path, err))) {
-		status = work(&f, o, err);
+		status = work(&f, o, words, err);
 		form_clear(&f);
 	}
 	machine_clear(&m);
@@ -254,20 +235,41 @@ run(const struct options *o, struct err *err)
 int
 main(int argc, char **argv)
 {
-	struct options o = { .file = NULL };
+	struct setup o = { .config_file = NULL };
 	struct err err = ERR_INIT;
-	int status;
+	char **words = NULL;
+	int count, status;
 
 	setlocale(LC_CTYPE, "");
-	status = read_options(&o, argc, argv, &err);
-	if (!status && o.help)
-		fputs(usage, stdout);
-	else if (!status && o.version)
-		printf("accel-setup %s\n", PACKAGE_VERSION);
-	else if (!status)
-		status = run(&o, &err);
-	if (status < 0)
+	/* What stands behind --launch is for accel launch. */
+	for (int i = 1; i < argc && !words; i++)
+		if (!strcmp(argv[i], "--launch")) {
+			words = argv + i + 1;
+			argv[i] = NULL;
+		}
+	o.launch = words != NULL;
+	status = command_read(&command_setup, argv + 1, &o, NULL, &count, &err);
+	if (!status && words && !*words) {
+		err_set(&err, "--launch needs a script");
+		status = err_hint(&err, "accel-setup --launch train.py");
+	}
+	if (status < 0) {
 		err_print(program, &err);
+		strv_clear(&o.set);
+		return EXIT_USAGE;
+	}
+	if (status) {
+		command_help(&command_setup, stdout);
+		status = 0;
+	} else if (o.version)
+		printf("accel-setup %s\n", PACKAGE_VERSION);
+	else if ((status = run(&o, words, &err)) < 0)
+		err_print(program, &err);
+	else if (fflush(stdout) || ferror(stdout)) {
+		err_set(&err, "the output could not be written");
+		err_print(program, &err);
+		status = 1;
+	}
 	strv_clear(&o.set);
 	return status ? 1 : 0;
 }

@@ -88,6 +88,7 @@ form_finish(struct form *f, int status)
 		return -1;
 	}
 	f->at = f->count++;
+	f->turn++;
 	f->message[0] = '\0';
 	form_refresh(f);
 	return 0;
@@ -121,7 +122,7 @@ seed_set(struct moment *m, int item, const char *text, struct err *err)
 	return 0;
 }
 
-static int
+int
 moment_set(struct moment *m, int item, const char *text, enum origin origin,
     struct err *err)
 {
@@ -130,8 +131,8 @@ moment_set(struct moment *m, int item, const char *text, enum origin origin,
 }
 
 /* What was typed and is no value is offered again. */
-static void
-refuse(struct form *f, int item, const char *text)
+void
+form_refuse(struct form *f, int item, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 
@@ -152,13 +153,13 @@ form_set(struct form *f, int item, const char *text, enum origin origin,
 	f->changed = item;
 	if (form_finish(f, moment_set(m, item, text, origin, &own))) {
 		f->changed = was;
-		refuse(f, item, text);
+		form_refuse(f, item, text);
 		complain(f, &own);
 		if (err)
 			*err = own;
 		return -1;
 	}
-	refuse(f, item, NULL);
+	form_refuse(f, item, NULL);
 	return 0;
 }
 
@@ -245,6 +246,7 @@ form_undo(struct form *f)
 	if (!f->at)
 		return false;
 	f->at--;
+	f->turn++;
 	f->message[0] = '\0';
 	f->changed = -1;
 	form_refresh(f);
@@ -257,6 +259,7 @@ form_redo(struct form *f)
 	if (f->at + 1 >= f->count)
 		return false;
 	f->at++;
+	f->turn++;
 	f->message[0] = '\0';
 	f->changed = -1;
 	form_refresh(f);
@@ -370,12 +373,14 @@ form_save(struct form *f, struct err *err)
 	struct err own = ERR_INIT;
 	const char *notice;
 
+	f->turn++;
 	if (config_save(form_now(f), f->path, 0, &notice, &own)) {
 		complain(f, &own);
 		if (err)
 			*err = own;
 		return -1;
 	}
+	f->written = true;
 	buf_clear(&f->saved);
 	form_refresh(f);
 	if (notice)
@@ -384,6 +389,35 @@ form_save(struct form *f, struct err *err)
 	else
 		form_say(f, false, "Written: %s", f->path);
 	return file_read(f->path, &f->saved, err);
+}
+
+int
+form_reopen(struct form *f, const char *path, struct err *err)
+{
+	struct form other;
+	struct site site = f->site;
+
+	if (form_open(&other, f->machine, path, err))
+		return -1;
+	form_clear(f);
+	*f = other;
+	f->site = site;			/* what was learned of the machines */
+	f->turn = 1;
+	form_refresh(f);
+	return 0;
+}
+
+bool
+form_stale(const struct form *f)
+{
+	struct buf now = BUF_INIT;
+	bool stale;
+
+	stale = file_read(f->path, &now, NULL) ? !access(f->path, F_OK) :
+	    now.len != f->saved.len || memcmp(buf_text(&now),
+	    buf_text(&f->saved), now.len);
+	buf_clear(&now);
+	return stale;
 }
 
 const struct problem *

@@ -65,6 +65,8 @@ struct form {
 	int		 changed;	/* the item of the last change, or -1 */
 	char		*refused[ITEM_COUNT];	/* texts that were no value:
 					 * offered again, never lost */
+	unsigned long	 turn;		/* another after each change or save */
+	bool		 written;	/* in this session */
 	char		 message[1024];	/* for the user; "" = none */
 	bool		 bad;		/* the message is a complaint */
 	char		 reason[512];	/* why the proposal is what it is */
@@ -115,6 +117,9 @@ bool form_applies(const struct form *f, int item);
 /* Changes one item; the message says what was wrong. */
 int  form_set(struct form *f, int item, const char *text,
     enum origin origin, struct err *err);
+/* The same, for a moment between form_begin() and form_finish(). */
+int  moment_set(struct moment *m, int item, const char *text,
+    enum origin origin, struct err *err);
 /* The other value of a bool, the next of a choice; -1 for others. */
 int  form_toggle(struct form *f, int item);
 int  form_default(struct form *f, int item);
@@ -134,6 +139,12 @@ int  form_take(struct form *f, const char *text, size_t n, const char *name,
 bool form_unsaved(const struct form *f);
 bool form_changed(const struct form *f, int item);
 int  form_save(struct form *f, struct err *err);
+/* Another has changed the file since it was read or written here. */
+bool form_stale(const struct form *f);
+/* Another file in place of this one.  On -1 nothing has changed. */
+int  form_reopen(struct form *f, const char *path, struct err *err);
+/* Remembers a text that was no value; NULL forgets it. */
+void form_refuse(struct form *f, int item, const char *text);
 /* The first problem of an item, or NULL. */
 const struct problem *form_problem(const struct form *f, int item);
 /* "" where it is null. */

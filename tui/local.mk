@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += %D%/libtui.la
 %C%_libtui_la_SOURCES = \
 	%D%/checks.c \
+	%D%/draft.c  %D%/draft.h \
 	%D%/fields.c \
 	%D%/form.c   %D%/form.h %D%/form_intern.h %D%/seed.def \
 	%D%/form_list.c \
@@ -10,7 +11,9 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/form_words.c \
 	%D%/frame.c  %D%/frame.h \
 	%D%/keys.def \
+	%D%/leave.c \
 	%D%/machines.c \
+	%D%/minimal.c %D%/minimal.h \
 	%D%/page.h \
 	%D%/paint.c  %D%/paint.h \
 	%D%/plain.c  %D%/plain.h \
@@ -25,5 +28,6 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	$(CURSES_LIBS)
 
 bin_PROGRAMS += accel-setup
-accel_setup_SOURCES = %D%/accel-setup.c
+accel_setup_SOURCES = %D%/accel-setup.c runtime/cli/command.c \
+	runtime/cli/setup.c
 accel_setup_LDADD = %D%/libtui.la

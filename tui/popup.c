@@ -35,6 +35,7 @@ popup_close(struct screen *s)
 	free(p->hit);
 	buf_clear(&p->text);
 	memset(p, 0, sizeof *p);
+	s->leaving = false;
 }
 
 static struct popup *

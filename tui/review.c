@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "tui/page.h"
-#include "runtime/base/lines.h"
 #include "runtime/base/banned.h"
 
 static void
@@ -26,8 +25,7 @@ draw(struct screen *s, struct area a)
 	    f->path, s->script ? s->script : "SCRIPT");
 	if (form_unsaved(f) && f->saved.len) {
 		buf_adds(&text, "What saving changes\n");
-		lines_diff(buf_text(&f->saved), buf_text(&f->text),
-		    "on disk", "as it will be", &text);
+		screen_difference(s, &text);
 	}
 	a.x++;
 	a.w -= 2;
@@ -44,7 +42,12 @@ act(struct screen *s, enum action action)
 	switch (action) {
 	case ACT_UP:	*at -= *at > 0; break;
 	case ACT_DOWN:	*at += *at < 1000; break;
-	case ACT_ENTER:	screen_save(s); break;
+	case ACT_ENTER:
+		if (form_unsaved(s->form))
+			screen_save(s, THEN_STAY);
+		else
+			screen_quit(s);
+		break;
 	default:
 		return false;
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "tui/draft.h"
 #include "tui/frame.h"
 #include "tui/page.h"
 #include "tui/screen.h"
@@ -98,32 +99,13 @@ show_help(struct screen *s)
 }
 
 static void
-leave_answered(struct screen *s, int key, const char *text)
+show_difference(struct screen *s)
 {
-	struct err err = ERR_INIT;
+	struct buf text = BUF_INIT;
 
-	(void)text;
-	if (key == 'q' || (key == 's' && !form_save(s->form, &err)))
-		s->done = DONE_QUIT;
-}
-
-void
-screen_quit(struct screen *s)
-{
-	if (!form_unsaved(s->form)) {
-		s->done = DONE_QUIT;
-		return;
-	}
-	popup_text(s, "Unsaved changes", "The file is not written.", "sq",
-	    "s saves and leaves, q leaves, Esc stays", leave_answered);
-}
-
-void
-screen_save(struct screen *s)
-{
-	struct err err = ERR_INIT;
-
-	form_save(s->form, &err);
+	screen_difference(s, &text);
+	popup_text(s, "What saving changes", buf_text(&text), NULL, NULL, NULL);
+	buf_clear(&text);
 }
 
 static void
@@ -199,13 +181,17 @@ act(struct screen *s, enum action action)
 			form_say(f, false, "There is nothing to make again.");
 		break;
 	case ACT_SEARCH: search(s); break;
-	case ACT_SAVE:	screen_save(s); break;
+	case ACT_SAVE:	screen_save(s, THEN_STAY); break;
+	case ACT_DIFF:	show_difference(s); break;
 	case ACT_HELP:	show_help(s); break;
 	case ACT_KEYS:	show_keys(s); break;
 	case ACT_QUIT:	screen_quit(s); break;
 	case ACT_LAUNCH:
-		if (s->script && !form_save(f, NULL))
-			s->done = DONE_LAUNCH;
+		if (s->script)
+			screen_save(s, THEN_LAUNCH);
+		else
+			form_say(f, true, "There is no script: start with "
+			    "accel-setup --launch SCRIPT.");
 		break;
 	default:
 		break;
@@ -379,6 +365,35 @@ mouse(struct screen *s)
 		screen_click(s, e.y, e.x);
 }
 
+/* Asks once, where something would be lost; the draft stays. */
+static void
+interrupted(struct screen *s)
+{
+	if (s->leaving && s->popup.kind != POPUP_NONE) {
+		s->done = DONE_QUIT;
+		return;
+	}
+	popup_close(s);
+	screen_quit(s);
+}
+
+/* Written after the screen, before the wait: a kill loses nothing that was
+ * seen. */
+static void
+keep_draft(struct screen *s)
+{
+	struct err err = ERR_INIT;
+
+	if (s->drafted == s->form->turn)
+		return;
+	s->drafted = s->form->turn;
+	if (draft_keep(s->form, &err) && !s->undrafted) {
+		s->undrafted = true;
+		form_say(s->form, true, "No draft can be kept: %s", err.text);
+		screen_draw(s);
+	}
+}
+
 static void
 loop(struct screen *s, const sigset_t *open)
 {
@@ -390,6 +405,7 @@ loop(struct screen *s, const sigset_t *open)
 		enum news news;
 
 		screen_draw(s);
+		keep_draft(s);
 		if (sync) {	/* tells a test what has been drawn */
 			printf("\033]0;%lu\007", keys);
 			fflush(stdout);
@@ -397,10 +413,7 @@ loop(struct screen *s, const sigset_t *open)
 		news = next(s, &key, open);
 		if (news == NEWS_END && caught == SIGINT) {
 			caught = 0;
-			if (s->popup.kind == POPUP_NONE)
-				screen_quit(s);
-			else
-				popup_close(s);
+			interrupted(s);
 		} else if (news == NEWS_END)
 			return;
 		else if (news == NEWS_CODE && key == KEY_MOUSE) {
@@ -450,6 +463,7 @@ screen_run(struct screen *s, struct err *err)
 		mouseinterval(0);
 	}
 	screen_setup(s);
+	screen_offer_draft(s);
 	loop(s, &old);
 	endwin();
 	delscreen(terminal);

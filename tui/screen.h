@@ -50,6 +50,9 @@ extern const size_t binding_count;
 
 enum done { DONE_NOT, DONE_QUIT, DONE_LAUNCH };
 
+/* What follows a save that succeeded. */
+enum then { THEN_STAY, THEN_LEAVE, THEN_LAUNCH };
+
 struct hit {
 	int	y, x, w, row;
 	bool	mark;
@@ -67,6 +70,10 @@ struct screen {
 	size_t		 row[PAGE_COUNT];	/* of pages with rows of their own */
 	void		*data[PAGE_COUNT];	/* of each page: its own */
 	struct popup	 popup;
+	enum then	 then;
+	bool		 leaving;	/* asked, and not yet answered */
+	bool		 undrafted;	/* it was said that there is none */
+	unsigned long	 drafted;	/* the form's turn in the draft */
 	int		 editing;	/* the item in a popup */
 	int		 drawing;	/* whose hits: 0 page, 1 popup, 2 keys */
 	struct hit	 hit[512];
@@ -81,7 +88,11 @@ int  screen_run(struct screen *s, struct err *err);
  * unsaved; write the file, after a look at the difference. */
 void screen_go(struct screen *s, int page);
 void screen_quit(struct screen *s);
-void screen_save(struct screen *s);
+void screen_save(struct screen *s, enum then then);
+/* What saving would change. */
+void screen_difference(const struct screen *s, struct buf *out);
+/* Asks whether to take up a draft, where there is one. */
+void screen_offer_draft(struct screen *s);
 /* Change an item by the way that fits its type: a list, a line, at once. */
 void screen_edit(struct screen *s, int item);
 

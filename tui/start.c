@@ -19,8 +19,8 @@ draw(struct screen *s, struct area a)
 		    "p takes the values that fit instead.\n\n", f->path);
 	else
 		buf_addf(&text, "A new file. %s\n\n", f->reason);
-	buf_adds(&text, "Enter goes on, s writes the file as it stands.\n\n"
-	    "This machine\n");
+	buf_adds(&text, "Enter takes it, Tab goes through it step by "
+	    "step.\n\nThis machine\n");
 	machine_print(f->machine, &text);
 	a.x++;
 	a.w -= 2;
@@ -59,12 +59,35 @@ choose_template(struct screen *s)
 	}
 }
 
+static void
+opened(struct screen *s, int value, const char *path)
+{
+	struct err err = ERR_INIT;
+	char wrong[600];
+
+	(void)value;
+	if (!form_reopen(s->form, path, &err)) {
+		s->drafted = s->form->turn;
+		screen_go(s, STEP_START);
+		screen_offer_draft(s);
+		return;
+	}
+	snprintf(wrong, sizeof wrong, "%.300s%s%.280s", err.text,
+	    *err.hint ? ": " : "", err.hint);
+	popup_again(s, path, wrong);
+}
+
 static bool
 act(struct screen *s, enum action action)
 {
 	switch (action) {
-	case ACT_ENTER:	screen_go(s, s->page + 1); break;
+	/* Every question has its answer already. */
+	case ACT_ENTER:	screen_go(s, STEP_REVIEW); break;
 	case ACT_TEMPLATE: choose_template(s); break;
+	case ACT_OPEN:
+		popup_line(s, "Which file? (a new one is fine)", s->form->path,
+		    opened);
+		break;
 	default:
 		return false;
 	}
@@ -72,7 +95,7 @@ act(struct screen *s, enum action action)
 }
 
 const struct page page_start = {
-	.title = "Start", .enter = "go on", .draw = draw, .act = act,
+	.title = "Start", .enter = "take it", .draw = draw, .act = act,
 	.sentence = "Nothing is written before you say so, and u takes each "
 	    "change back.",
 };

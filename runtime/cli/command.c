@@ -20,15 +20,29 @@ path_of(const struct command *c)
 	return c->path ? c->path : c->name;
 }
 
-/* The name in front of messages: "accel config show". */
+/* As it is typed: "accel config show", or a program of its own. */
+struct title {
+	char	text[80];
+};
+
+static struct title
+title_of(const struct command *c)
+{
+	struct title	t;
+	const char	*path = path_of(c);
+
+	if (!strncmp(path, "accel-", 6))
+		snprintf(t.text, sizeof t.text, "%s", path);
+	else
+		snprintf(t.text, sizeof t.text, "accel%s%s", *path ? " " : "",
+		    path);
+	return t;
+}
+
 static void
 complain(const struct command *c, const struct err *err)
 {
-	char program[80];
-
-	snprintf(program, sizeof program, "accel%s%s", *path_of(c) ? " " : "",
-	    path_of(c));
-	err_print(program, err);
+	err_print(title_of(c).text, err);
 }
 
 const struct command *
@@ -130,8 +144,7 @@ unknown_flag(const struct command *c, const char *word, bool fields_too,
 		return err_hint(err, "%s", config_retired(text));
 	if (near)
 		return err_hint(err, "did you mean --%s?", near);
-	return err_hint(err, "see: accel%s%s --help", *path_of(c) ? " " : "",
-	    path_of(c));
+	return err_hint(err, "see: %s --help", title_of(c).text);
 }
 
 /* One flag of the command itself: 1, 0 where it is none, -1. */
@@ -195,7 +208,7 @@ check_count(const struct command *c, int n, const char *surplus,
 		err_set(err, "\"%s\" is too much", surplus);
 	else
 		return 0;
-	return err_hint(err, "usage: accel %s [FLAGS]%s%s", path_of(c),
+	return err_hint(err, "usage: %s [FLAGS]%s%s", title_of(c).text,
 	    *words ? " " : "", words);
 }
 
@@ -286,14 +299,13 @@ command_help(const struct command *c, FILE *to)
 {
 	static const struct option	help = { .name = "help", .letter = 'h',
 	    .what = "this text" };
-	const char			*name = path_of(c);
-	const char			*gap = *name ? " " : "";
+	struct title			 name = title_of(c);
 
 	if (c->below)
-		fprintf(to, "usage: accel%s%s COMMAND ...\n", gap, name);
-	if (c->run)
-		fprintf(to, "%s accel%s%s [FLAGS]%s%s\n",
-		    c->below ? "      " : "usage:", gap, name,
+		fprintf(to, "usage: %s COMMAND ...\n", name.text);
+	if (c->run || !c->below)
+		fprintf(to, "%s %s [FLAGS]%s%s\n",
+		    c->below ? "      " : "usage:", name.text,
 		    c->words ? " " : "", c->words ? c->words : "");
 	if (c->about)
 		fprintf(to, "\n%s\n", c->about);
@@ -339,8 +351,7 @@ no_command(const struct command *c, const char *name, struct err *err)
 	err_set(err, "there is no command \"%s\"", name);
 	if (near)
 		return err_hint(err, "did you mean \"%s\"?", near);
-	return err_hint(err, "see: accel%s%s --help", *path_of(c) ? " " : "",
-	    path_of(c));
+	return err_hint(err, "see: %s --help", title_of(c).text);
 }
 
 /* Frees the lists; the rest of the struct borrows from argv. */

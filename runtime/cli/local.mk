@@ -27,7 +27,7 @@ accel_SOURCES = \
 	%D%/json.c %D%/json.h \
 	%D%/runs.c \
 	%D%/schema.c \
-	%D%/setup.c \
+	%D%/setup.c %D%/setup.h \
 	%D%/rounds.c %D%/rounds.h \
 	%D%/view.c %D%/view.h
 accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)

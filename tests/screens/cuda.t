@@ -12,7 +12,7 @@ cp "$fake" "$work/libcuda.so.1"
 LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
-out=$("$setup" --machine)
+out=$("$setup" --facts)
 has "a GPU is found" "$out" "NVIDIA Pretend 0, 80 GiB, capability 7.5"
 has "and the other" "$out" "NVIDIA Pretend 1, 80 GiB"
 out=$("$setup" --config_file "$work/c.yaml" --print)
@@ -21,7 +21,7 @@ has "on GPUs" "$out" "distributed_type: MULTI_GPU"
 has "in the precision that they have" "$out" "mixed_precision: fp16"
 is "a driver that talks is not heard" "${out#a driver}" "$out"
 
-out=$(FAKE_CUDA=crash "$setup" --machine)
+out=$(FAKE_CUDA=crash "$setup" --facts)
 is "a driver that dies is no failure" $? 0
 has "the rest is told" "$out" "memory"
 done_testing

@@ -75,7 +75,7 @@ has "with the near one" "$out" "num_processes"
 out=$("$setup" --config_file "$f" --set num_processes=-7 --write 2>&1)
 is "so is a wrong value" $? 1
 out=$("$setup" --bogus 2>&1)
-is "and an unknown option" $? 1
+is "and an unknown option" $? 2
 is "the file stays" "$(cat "$f")" "$before"
 
 set -- --config_file "$work/wrong.yaml" --set num_machines=2 \
@@ -98,5 +98,5 @@ is "and nothing of it lost" "$(cat "$work/bad.yaml")" 'distributed_typ: NO'
 
 has "--help" "$("$setup" --help)" "--config_file"
 has "--version" "$("$setup" --version)" "accel-setup "
-has "--machine" "$("$setup" --machine)" "8 cores"
+has "--facts" "$("$setup" --facts)" "8 cores"
 done_testing
