@@ -27,7 +27,10 @@
  * mpiexec where RANK is missing); ACCELERATE_GRADIENT_ACCUMULATION_STEPS;
  * ACCEL_JOB, a token that all ranks share; ACCEL_PEER_TIMEOUT, seconds of
  * silence that mean death (10); ACCEL_START_TIMEOUT, seconds for all ranks to
- * come (120); ACCEL_BACKEND, mpi or nccl (mpi); ACCEL_PLUGIN_DIR, their folder.
+ * come (120); ACCEL_TIMEOUT, seconds that any wait may take before it names
+ * the rank that has not come and ends the job (600; 0: no limit); ACCEL_DEBUG,
+ * 1 to compare each collective's arguments and after each step the parameters
+ * on all ranks; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl (mpi); ACCEL_PLUGIN_DIR, their folder.
  * None set: one process alone.
  */
 #ifndef ACCEL_H
@@ -47,13 +50,14 @@ typedef struct accel_loader accel_loader;
 
 typedef enum {
 	ACCEL_OK = 0,
-	ACCEL_SKIPPED = 1,		/* accumulating: no step was due */
+	ACCEL_SKIPPED = 1,		/* no step: accumulating, or overflow */
 	ACCEL_END = 2,			/* the data are through */
 	ACCEL_EINVAL = -1,
 	ACCEL_ENOMEM = -2,
 	ACCEL_EIO = -3,			/* a file, a disk, a server */
 	ACCEL_ESTATE = -4,		/* not now */
 	ACCEL_EPEER = -5,		/* a rank is gone */
+	ACCEL_ETIMEDOUT = -6,		/* a rank has not come */
 	ACCEL_EMISMATCH = -7,		/* ranks disagree */
 	ACCEL_EBACKEND = -8
 } accel_status;
@@ -77,13 +81,63 @@ typedef enum {
 
 /* ---- start and end ------------------------------------------------------ */
 
+/* In what type do gradients of 16 bits travel? */
+enum {
+	ACCEL_REDUCE_F32 = 0,		/* exact sums, twice the bytes */
+	ACCEL_REDUCE_OWN = 1		/* rounded at each addition */
+};
+/* Compression of F32 gradients (and of 16-bit ones with REDUCE_F32). */
+enum {
+	ACCEL_COMPRESS_NONE = 0,
+	ACCEL_COMPRESS_F16 = 1,
+	ACCEL_COMPRESS_BF16 = 2,
+	ACCEL_COMPRESS_POWERSGD = 3	/* low rank, with error feedback */
+};
+/* What of a unit that no accel_leave was called for in an accumulation (where
+ * it was for others)?  Its gradient is what it is: zero, if nobody touched it.
+ * All but ZERO cost a small all-reduce a step. */
+enum {
+	ACCEL_UNUSED_ZERO = 0,		/* it is updated with that */
+	ACCEL_UNUSED_SKIP = 1,		/* not updated if unused on all ranks */
+	ACCEL_UNUSED_ERROR = 2		/* accel_step names it and fails */
+};
+/* When some ranks have no more data: see accel_join. */
+enum {
+	ACCEL_UNEVEN_ALL = 0,		/* divide by all ranks */
+	ACCEL_UNEVEN_ACTIVE = 1,	/* by the batches that there were */
+	ACCEL_UNEVEN_ERROR = 2		/* name the ranks and fail */
+};
+/* Who moves exchanges on while the program computes? */
+enum {
+	ACCEL_PROGRESS_THREAD = 0,	/* a thread that sleeps most of the time */
+	ACCEL_PROGRESS_CALLS = 1	/* accel_leave and accel_poll alone */
+};
+
+#define ACCEL_LOSS_SCALE 65536.0f	/* where torch's GradScaler begins */
+
+/* 0 is the default of each; the same on all ranks. */
 typedef struct {
 	size_t	size;			/* set by ACCEL_CONFIG_INIT */
 	int	grad_accum;		/* 0: from the environment, else 1 */
-	int	bucket_bytes;		/* 0: 25 MiB (the first: 1 MiB) */
+	int	bucket_bytes;		/* 0: 25 MiB */
+	int	first_bucket_bytes;	/* 0: 1 MiB, or bucket_bytes if less */
+	int	reduce;			/* ACCEL_REDUCE_ */
+	int	compress;		/* ACCEL_COMPRESS_ */
+	int	powersgd_rank;		/* 0: 1 */
+	int	powersgd_start;		/* steps without it; 0: 1000; -1: none */
+	int	unused;			/* ACCEL_UNUSED_ */
+	int	uneven;			/* ACCEL_UNEVEN_ */
+	int	local_steps;		/* see accel_local_sgd */
+	int	progress;		/* ACCEL_PROGRESS_ */
+	float	loss_scale;		/* 0: none; the first one */
+	float	scale_growth;		/* 0: 2 */
+	float	scale_backoff;		/* 0: 0.5 */
+	int	scale_interval;		/* 0: 2000; -1: the scale stays */
+	double	timeout;		/* 0: ACCEL_TIMEOUT; < 0: none; seconds */
 } accel_config;
 
-#define ACCEL_CONFIG_INIT { sizeof(accel_config), 0, 0 }
+#define ACCEL_CONFIG_INIT { sizeof(accel_config), \
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Meets the other ranks.  config NULL: all from the environment.  On failure
  * *a is NULL and accel_errmsg says why. */
@@ -104,7 +158,7 @@ int	     accel_version(void);
 typedef struct {
 	const char	*name;		/* unique; copied */
 	void		*data, *grad;	/* the caller's; must stay */
-	accel_dtype	 dtype;		/* F32 or F64, of both */
+	accel_dtype	 dtype;		/* F32, F64, F16 or BF16, of both */
 	uint32_t	 flags;
 	int		 ndim;		/* at most 8 */
 	int64_t		 shape[8];
@@ -130,32 +184,75 @@ accel_status accel_groups(accel *a, const accel_group *g, int ngroup);
 
 enum { ACCEL_FACTORED = -1 };	/* for accel_prepare: accel_adafactor's */
 
-/* Collective: compares names, shapes and types on all ranks, copies rank 0's
- * parameters to all, clears the gradients and makes "nstate" (0 to 4) zeroed
- * arrays a tensor for the optimizer; or with ACCEL_FACTORED one, that for two
- * axes and more is as long as all rows and all columns of the last two. */
+/* What is not trained and yet the same on all ranks, such as running means:
+ * rank 0's bytes go to all in accel_prepare, and whenever all ranks call
+ * accel_sync_buffers.  "name" is copied, "data" must stay. */
+accel_status accel_buffer(accel *a, const char *name, void *data,
+    size_t bytes);
+accel_status accel_sync_buffers(accel *a);
+
+/* Collective: compares names, shapes, types and settings on all ranks, copies
+ * rank 0's parameters and buffers to all, clears the gradients and makes
+ * "nstate" (0 to 4) zeroed arrays a tensor for the optimizer; or with
+ * ACCEL_FACTORED one, that for two axes and more is as long as all rows and
+ * all columns of the last two.  16-bit tensors get their values in F32 as
+ * well, room for an F32 gradient, and state in F32. */
 accel_status accel_prepare(accel *a, int nstate);
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Adds the gradients of this rank's batch to "grad" of all tensors, calling
- * accel_leave for each unit as soon as its are final; 0, or a status that
+/* Adds the gradients of this rank's batch to "grad" of all tensors, and may
+ * call accel_leave for each unit as soon as its are final; 0, or a status that
  * accel_backward returns. */
 typedef accel_status (*accel_backward_fn)(void *user);
 
 /* Runs fn.  At the end of an accumulation the gradients are averaged over
- * ranks and accumulated batches, beginning inside accel_leave. */
+ * ranks and accumulated batches, beginning inside accel_leave, or all at the
+ * end.  fn NULL: this rank has no batch and adds nothing (accel_join).
+ * Gradients of 16 bits are added up in F32 and cleared by each accel_backward,
+ * unless they travel as they are (ACCEL_REDUCE_OWN). */
 accel_status accel_backward(accel *a, accel_backward_fn fn, void *user);
 /* The unit's gradients are final: their exchange may begin. */
 accel_status accel_leave(accel *a, int unit);
-/* Moves running exchanges on; for long computations without accel_leave. */
+/* Moves running exchanges on, where no thread does. */
 accel_status accel_poll(accel *a);
 /* True where the last accel_backward ended an accumulation: after every
- * grad_accum batches, and with the last batch of the loader. */
+ * grad_accum batches, with the last batch of the loader, and where
+ * accel_sync_next said so before it (on all ranks). */
 int	     accel_syncing(const accel *a);
+void	     accel_sync_next(accel *a);
+
+/* For data that some ranks have more of than others.  Each rank says whether
+ * it has a batch; *active is how many have.  While it is not 0 all ranks go
+ * on, those without a batch too, so that parameters stay the same:
+ *
+ *	for (;;) {
+ *		have = my_next(&batch);
+ *		accel_join(a, have, &active);
+ *		if (active == 0)
+ *			break;
+ *		accel_backward(a, have ? fn : NULL, &batch);
+ *		accel_step(a, accel_adamw, &adamw);
+ *	}
+ */
+accel_status accel_join(accel *a, int have, int *active);
+
+/* What the loss has to be multiplied by before backward: 1, or with
+ * config.loss_scale the present scale.  As torch's GradScaler: after an
+ * infinite or NaN gradient on any rank accel_step skips the update, counts no
+ * step and multiplies the scale by scale_backoff; after scale_interval good
+ * steps in a row it multiplies it by scale_growth. */
+float	     accel_loss_scale(const accel *a);
+/* 1 where the last accel_step that was due was skipped for an overflow. */
+int	     accel_step_was_skipped(const accel *a);
+
 /* Scales all gradients so that their norm is at most max_norm.  *norm (NULL is
- * fine) is the norm before, 0 while accumulating. */
+ * fine) is the norm before, without loss scale; 0 while accumulating.  Not
+ * finite: the gradients stay as they are.  Waits for the exchange; unscaling,
+ * averaging and the norm are one pass. */
 accel_status accel_clip_grad_norm(accel *a, float max_norm, float *norm);
+/* Cuts each element to [-most, most], after unscaling. */
+accel_status accel_clip_grad_value(accel *a, float most);
 
 typedef struct {
 	int		 unit, tensor;
@@ -178,9 +275,43 @@ typedef struct {
 typedef accel_status (*accel_update_fn)(void *user, const accel_range *r,
     int nrange, int64_t step);
 
+/* The averaged and unscaled gradients, to look at or to change before
+ * accel_step; *nrange 0 while accumulating.  Borrowed until accel_step. */
+accel_status accel_gradients(accel *a, const accel_range **r, int *nrange);
+
 /* Waits for the gradients, calls fn over what this rank updates, clears the
- * gradients.  ACCEL_SKIPPED while accumulating. */
+ * gradients.  ACCEL_SKIPPED while accumulating and after an overflow. */
 accel_status accel_step(accel *a, accel_update_fn fn, void *user);
+
+/* ---- how gradients travel -------------------------------------------------- */
+
+typedef struct {
+	int		 index, last;	/* last: 1 for the last one of a step */
+	void		*data;		/* this rank's sums, n elements */
+	size_t		 n;
+	accel_dtype	 dtype;		/* F32 or F64 */
+} accel_bucket;
+
+/* An exchange of one's own: makes of "data" the sum over all ranks, or what
+ * shall stand for it, by any collective of this header.  Called inside
+ * accel_leave or accel_backward, bucket by bucket in the same order on all
+ * ranks. */
+typedef accel_status (*accel_hook)(void *user, accel_bucket *b);
+/* NULL: none.  Between steps; on all ranks. */
+accel_status accel_set_hook(accel *a, accel_hook fn, void *user);
+
+/* Local SGD: from the next step on ranks update by their own gradients, and
+ * the parameters are averaged after each "steps" steps; 0: gradients travel
+ * again.  Optimizer state stays each rank's own.  End with
+ * accel_average_parameters.  On all ranks. */
+accel_status accel_local_sgd(accel *a, int steps);
+accel_status accel_average_parameters(accel *a);
+/* Collective: are the parameters the same on all ranks, to the bit?
+ * ACCEL_EMISMATCH names the first tensor and the ranks that differ. */
+accel_status accel_check_replicas(accel *a);
+
+/* ---- optimizers ------------------------------------------------------------ */
+
 
 /*
  * Ready-made, F32.  One pass over memory, and the same bits on every CPU: no

@@ -7,10 +7,15 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 %C%_libtrain_la_SOURCES = \
 	%D%/accel.c \
 	%D%/accel.h \
+	%D%/average.c \
+	%D%/bucket.c \
 	%D%/coll.c \
 	%D%/grad.c \
+	%D%/layout.c \
 	%D%/loader.c \
 	%D%/optim.c \
+	%D%/powersgd.c \
+	%D%/step.c \
 	%D%/track.c %D%/track.h \
 	%D%/track_line.c \
 	%D%/tracker_board.c \
