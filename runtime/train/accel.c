@@ -39,6 +39,8 @@ accel__fail(accel_status status, const char *fmt, ...)
 accel_status
 accel__status(const accel *a)
 {
+	if (a->dev.timed_out)
+		return ACCEL_ETIMEDOUT;
 	return ctl_dead(a->ctl) >= 0 ? ACCEL_EPEER : ACCEL_EBACKEND;
 }
 
@@ -79,6 +81,31 @@ env_seconds(const char *name, double otherwise, double *out)
 	    text);
 }
 
+/* Seconds that a wait may take: 0 is no limit. */
+static int
+wait_limit(const accel *a, double *out)
+{
+	const char *text = getenv("ACCEL_TIMEOUT");
+
+	if (a->config.timeout != 0) {
+		*out = a->config.timeout < 0 ? 0 : a->config.timeout;
+		return 0;
+	}
+	if (text != NULL && strcmp(text, "0") == 0) {
+		*out = 0;
+		return 0;
+	}
+	return env_seconds("ACCEL_TIMEOUT", 600, out);
+}
+
+static bool
+set_to(const char *name, const char *value)
+{
+	const char *text = getenv(name);
+
+	return text != NULL && strcmp(text, value) == 0;
+}
+
 static bool
 has(const char *name)
 {
@@ -109,6 +136,7 @@ find_place(accel *a)
 	a->rank = (int)rank;
 	a->world = (int)world;
 	a->local_rank = (int)local;
+	a->with_data = a->world;
 	if (a->config.grad_accum == 0)
 		a->config.grad_accum = (int)accum;
 	return 0;
@@ -128,7 +156,8 @@ connect_ranks(accel *a)
 
 	if (env_int("MASTER_PORT", 1, 65534, 0, &port) != 0 ||
 	    env_seconds("ACCEL_PEER_TIMEOUT", 10, &c.limit) != 0 ||
-	    env_seconds("ACCEL_START_TIMEOUT", 120, &c.start_limit) != 0)
+	    env_seconds("ACCEL_START_TIMEOUT", 120, &c.start_limit) != 0 ||
+	    wait_limit(a, &c.wait_limit) != 0)
 		return -1;
 	/* torchrun's own store listens on the port itself. */
 	if (agent != NULL && strcmp(agent, "True") == 0)
@@ -157,8 +186,63 @@ connect_ranks(accel *a)
 	}
 	if (!pmi && ctl_pmi(a->ctl, &last) != 0)
 		return -1;
-	return device_open(&a->dev, backend, a->ctl, a->rank, a->world,
-	    a->local_rank, &last);
+	if (device_open(&a->dev, backend, a->ctl, a->rank, a->world,
+	    a->local_rank, &last) != 0)
+		return -1;
+	a->dev.limit_s = c.wait_limit;
+	device_debug(&a->dev, a->debug);
+	device_thread(&a->dev, a->config.progress == ACCEL_PROGRESS_THREAD &&
+	    !set_to("ACCEL_PROGRESS", "0"));
+	return 0;
+}
+
+static accel_status
+take_config(accel *a, const accel_config *c)
+{
+	accel_config *mine = &a->config;
+	const char *bytes = (const void *)c;
+
+	/* One of an older program ends sooner; one of a newer one may only
+	 * have zeros where this library knows nothing. */
+	if (c != NULL) {
+		size_t known = sizeof(*mine), size = c->size;
+
+		for (size_t i = known; size < 4096 && i < size; i++)
+			if (bytes[i] != 0)
+				size = 0;
+		if (size < offsetof(accel_config, first_bucket_bytes) ||
+		    size >= 4096)
+			return accel__fail(ACCEL_EINVAL, "accel_config: begin "
+			    "with ACCEL_CONFIG_INIT of this library's header");
+		memcpy(mine, c, size < known ? size : known);
+	}
+	if (mine->grad_accum < 0 || mine->bucket_bytes < 0 ||
+	    mine->first_bucket_bytes < 0 || mine->powersgd_rank < 0 ||
+	    mine->local_steps < 0 || !(mine->loss_scale >= 0) ||
+	    !(mine->scale_growth >= 0) || !(mine->scale_backoff >= 0))
+		return accel__fail(ACCEL_EINVAL, "accel_config: numbers are "
+		    "not negative");
+	if (mine->reduce > ACCEL_REDUCE_OWN || mine->reduce < 0 ||
+	    mine->compress > ACCEL_COMPRESS_POWERSGD || mine->compress < 0 ||
+	    mine->unused > ACCEL_UNUSED_ERROR || mine->unused < 0 ||
+	    mine->uneven > ACCEL_UNEVEN_ERROR || mine->uneven < 0 ||
+	    mine->progress > ACCEL_PROGRESS_CALLS || mine->progress < 0)
+		return accel__fail(ACCEL_EINVAL, "accel_config: a choice that "
+		    "is none");
+	if (mine->powersgd_rank == 0)
+		mine->powersgd_rank = 1;
+	if (mine->powersgd_start == 0)
+		mine->powersgd_start = 1000;
+	if (mine->scale_growth == 0)
+		mine->scale_growth = 2;
+	if (mine->scale_backoff == 0)
+		mine->scale_backoff = 0.5f;
+	if (mine->scale_interval == 0)
+		mine->scale_interval = 2000;
+	a->scale = mine->loss_scale;
+	a->local_steps = mine->local_steps;
+	a->debug = set_to("ACCEL_DEBUG", "1");
+	return ACCEL_OK;
 }
 
 accel_status
@@ -170,14 +254,9 @@ accel_init(const accel_config *config, accel **out)
 	*out = NULL;
 	if (a == NULL)
 		return accel__fail(ACCEL_ENOMEM, "out of memory");
-	if (config != NULL) {
-		if (config->size != sizeof(*config) ||
-		    config->grad_accum < 0 || config->bucket_bytes < 0) {
-			free(a);
-			return accel__fail(ACCEL_EINVAL, "accel_config: begin "
-			    "with ACCEL_CONFIG_INIT, numbers are not negative");
-		}
-		a->config = *config;
+	if ((st = take_config(a, config)) != ACCEL_OK) {
+		free(a);
+		return st;
 	}
 	if (find_place(a) != 0) {
 		free(a);
@@ -201,6 +280,7 @@ accel_fini(accel *a)
 
 	if (a == NULL)
 		return ACCEL_OK;
+	device_mark(&a->dev, "accel_fini");
 	/* Nobody takes MPI down while another still uses it. */
 	if (a->ctl != NULL && ctl_barrier(a->ctl, "accel_fini", &last) != 0)
 		st = accel__status(a);

@@ -24,7 +24,7 @@ accel__finish(accel *a, int rc, void **req)
 static accel_status
 may_start(accel *a)
 {
-	if (a->in_backward && a->sync)
+	if (a->in_backward && a->sync && !a->in_hook)
 		return accel__fail(ACCEL_ESTATE, "no collective inside "
 		    "accel_backward: the gradients are under way, and ranks "
 		    "may be at different units");

@@ -22,6 +22,11 @@ struct tensor {
 	void		*state[4];		/* ours */
 	size_t		 state_n;		/* elements of each */
 	const accel_group *group;		/* NULL: none */
+	int		 bucket;
+	/* 16 bits alone, ours: the values in F32, and the gradient, which lies
+	 * in its bucket.  "folded": it holds the earlier batches' sum. */
+	float		*master, *full;
+	bool		 folded;
 };
 
 struct unit {
@@ -29,22 +34,41 @@ struct unit {
 	struct tensor	*tensor;
 	int		 ntensor;
 	bool		 ready;			/* in this backward */
+	bool		 used;			/* in this accumulation */
+	bool		 idle;			/* not used on any rank */
 };
 
+struct low_rank;
+
 /* Gradients that travel together: tensors [first, first + count) of the list
- * in reverse order of registration. */
+ * in reverse order of registration.  Within "values" they lie in the order of
+ * registration, so that a flat array of gradients travels where it is. */
 struct bucket {
 	int		 first, count;
 	int		 last_unit;		/* all units down to it: ready */
 	size_t		 n;
-	accel_dtype	 dtype;
-	void		*pack;			/* NULL: one tensor, in place */
+	accel_dtype	 dtype;			/* of values: F32 or F64 */
+	accel_dtype	 wire;			/* F16, BF16: rounded to travel */
+	void		*values;		/* NULL: nothing travels */
+	bool		 own;			/* values are not the caller's */
+	uint16_t	*half;			/* where wire is 16 bits wide */
+	struct low_rank	*low;			/* PowerSGD */
+	char		 label[90];		/* "bucket 0 (head .. h.3)" */
 	void		*req;
 	bool		 done;
+	double		 factor;		/* still to be multiplied by */
+	bool		 unscaled;		/* loss scale is out already */
 };
 
 struct ref {
 	int unit, tensor;
+};
+
+/* What is broadcast but not trained, such as running means. */
+struct buffer {
+	char		*name;
+	void		*data;			/* the caller's */
+	size_t		 bytes;
 };
 
 struct accel {
@@ -66,13 +90,27 @@ struct accel {
 	int		 nbucket;
 	int		 begun;			/* buckets under way or over */
 	bool		 in_backward, sync, reduced;
+	bool		 finished;		/* averaged and unscaled */
+	bool		 in_hook, sync_now;
+	bool		 leaves;		/* accel_leave was called */
 	int		 micro;			/* batches accumulated */
+	int		 with_data;		/* ranks, by accel_join */
+	double		 weight;		/* batches in the sum, all ranks */
 	int64_t		 step;
 	accel_range	*range;
 
 	accel_scheduler	*scheduler;		/* a list, newest first */
-	accel_loader	*active;		/* gave the running batch */
-	bool		 trigger;		/* accel_set_trigger */
+	float		 scale;			/* of the loss; 0: none */
+	int		 good;			/* steps since it changed */
+	bool		 overflow, skipped;	/* this step; the last one */
+	accel_hook	 hook;
+	void		*hook_user;
+	int		 local_steps, since_average;
+	struct buffer	*buffer;
+	int		 nbuffer;
+	bool		 debug;
+
+	const accel_loader *active;		/* gave the running batch */
 
 	struct track	*track;			/* NULL: nobody listens */
 };
@@ -85,6 +123,17 @@ struct accel_scheduler {
 	double		 base;
 	int64_t		 count;
 	int64_t		 seen;			/* a->step of the last call */
+};
+
+struct accel_loader {
+	accel		*a;
+	int64_t		 n, rounds, round;	/* round: the next one */
+	int		 rows;			/* of one rank */
+	int		 given;			/* rows of the last accel_next */
+	uint32_t	 flags;
+	uint64_t	 seed;
+	int64_t		 epoch;
+	int64_t		*shuffle;		/* NULL: in order */
 };
 
 /* The calling thread's error. */
@@ -101,31 +150,53 @@ accel_status accel__finish(accel *a, int rc, void **req);
 
 /* Takes tensors and state apart. */
 void accel__units_free(accel *a);
+/* Compares layout and settings on all ranks; names who differs, and in what. */
+accel_status accel__compare(accel *a);
+/* "ranks 2 and 5" of those whose flag is set: for messages. */
+void accel__name_ranks(const bool *flag, int world, char *out, size_t room);
 
 /* Gives each tensor its group. */
 accel_status accel__groups_match(accel *a);
 void accel__groups_free(accel *a);
 
+/* Cuts the gradients into buckets. */
+accel_status accel__buckets_make(accel *a);
+void accel__buckets_free(accel *a);
 /* Begins what can begin, moves on what runs; "wait": until all is over. */
 accel_status accel__reduce(accel *a, bool wait);
+/* Adds a 16-bit gradient to its F32 sum. */
+void accel__fold(struct tensor *t);
+/* Clears the gradients for the next accumulation. */
+void accel__grads_clear(accel *a);
 
-/* Was the batch given last the epoch's last? */
-bool accel__loader_last(const accel_loader *l);
+/* The mean of the parameters over all ranks, for local SGD. */
+accel_status accel__average(accel *a);
+/* Rounds masters to the 16-bit parameters, or widens these to masters. */
+void accel__masters_to_data(accel *a);
+void accel__data_to_masters(accel *a);
 
-/* One argument of a collective; "same": on all ranks. */
-struct arg {
-	const char	*name;		/* as in "batch is 4 on rank 0" */
-	int64_t		 value;
-	bool		 same;
-};
+/* PowerSGD (powersgd.c).  All ranks call these in the same order: begin of
+ * each bucket, then middle of each, then end of each. */
+accel_status accel__low_new(accel *a, struct bucket *b);
+void accel__low_free(struct low_rank *l);
+accel_status accel__low_begin(accel *a, struct bucket *b);
+accel_status accel__low_middle(accel *a, struct bucket *b);
+accel_status accel__low_end(accel *a, struct bucket *b);
+/* Gradients still travel whole in this step. */
+bool accel__low_waits(const accel *a);
 
-enum { AGREE_MAX = 12 };
+static inline bool
+is_half(accel_dtype t)
+{
+	return t == ACCEL_F16 || t == ACCEL_BF16;
+}
 
-/* Collective: is every rank in the same call, with the same?  "fault": what
- * this rank alone knows to be wrong, or NULL; then all fail.  arg has rank 0's
- * values afterwards; each, where not NULL, rank r's at [r * n]. */
-accel_status accel__agree(accel *a, const char *call, const char *fault,
-    struct arg *arg, int n, int64_t *each);
+/* The gradient that the optimizer reads. */
+static inline void *
+gradient_of(const struct tensor *t)
+{
+	return is_half(t->dtype) ? t->full : t->grad;
+}
 
 static inline struct tensor *
 tensor_of(const accel *a, struct ref r)

@@ -103,6 +103,22 @@ fold(const double *lane)
 	return half[0];
 }
 
+CLONES void
+vec_add(float *restrict x, const float *restrict y, size_t n)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		x[i] += y[i];
+}
+
+CLONES void
+vec_clamp(float *x, size_t n, float most)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] > most ? most : x[i] < -most ? -most : x[i];
+}
+
 CLONES double
 vec_sumsq(const float *x, size_t n)
 {

@@ -51,6 +51,10 @@ void vec_lion(float *p, const float *g, float *m, size_t n,
 
 /* x *= by */
 void vec_scale(float *x, size_t n, float by);
+/* x += y */
+void vec_add(float *x, const float *y, size_t n);
+/* To [-most, most]; a NaN stays. */
+void vec_clamp(float *x, size_t n, float most);
 /* The sum of squares, in double. */
 double vec_sumsq(const float *x, size_t n);
 /* Both in one pass: the sum of the scaled ones' squares.  It is finite exactly

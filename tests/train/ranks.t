@@ -58,7 +58,7 @@ is "metrics are of exactly the samples, in order" \
 	"$(cat "$work/out.1")" "0 1 2 3 4 5 6 "
 run 3 mismatch && finish
 has "another shape is named" "$(cat "$work/out.0")" \
-	"rank 0 and rank 2 differ: rank 0 has w1 (unit w1, type 0, shape 1000)"
+	"rank 0 and rank 2 differ: rank 0 has w1 (unit w1, F32, shape 1000)"
 if [ -x "$top_builddir/examples/adder" ]; then
 	rank=$top_builddir/examples/adder
 	cat >"$work/near.py" <<'EOF'

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * powersgd: gradients as products of two thin matrices (arXiv:1905.13727),
+ * with error feedback and warm start, as torch's powerSGD_hook does it.
+ *
+ * A tensor of n rows and m columns (all axes but the first) travels as P
+ * (n x rank) and then Q (m x rank) where that is at most half as much; what is
+ * smaller travels whole, beside P.  Factors are kept column by column.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/train/train.h"
+#include "runtime/train/vec.h"
+
+#include "runtime/base/banned.h"
+
+struct low_rank {
+	int	 rank;
+	size_t	 np, nq, nrest;		/* elements */
+	float	*rest;			/* tensors that travel whole, then P */
+	float	*p, *q;
+	float	*error;			/* what earlier steps left, n */
+	uint64_t random;
+	bool	 warm;			/* Q is of the step before */
+	bool	 broken;		/* not finite: left alone */
+};
+
+static float
+next_normal(uint64_t *s)
+{
+	double sum = 0;
+
+	/* Twelve uniforms: near enough to a normal. */
+	for (int i = 0; i < 12; i++) {
+		*s = *s * 6364136223846793005u + 1442695040888963407u;
+		sum += (double)(*s >> 40) / (1 << 24);
+	}
+	return (float)(sum - 6);
+}
+
+static struct tensor *
+nth(const accel *a, const struct bucket *b, int i)
+{
+	return tensor_of(a, a->order[b->first + b->count - 1 - i]);
+}
+
+/* Rows and columns; false: it travels whole. */
+static bool
+is_low(const struct tensor *t, int rank, size_t *rows, size_t *cols)
+{
+	*rows = t->ndim > 0 ? (size_t)t->shape[0] : 1;
+	*cols = t->n / *rows;
+	return t->ndim > 1 && 2 * (*rows + *cols) * (size_t)rank < t->n;
+}
+
+accel_status
+accel__low_new(accel *a, struct bucket *b)
+{
+	struct low_rank *l = calloc(1, sizeof(*l));
+	size_t rows, cols;
+
+	b->low = l;
+	if (l == NULL)
+		return accel__fail(ACCEL_ENOMEM, "out of memory");
+	l->rank = a->config.powersgd_rank;
+	l->random = 0x9e3779b97f4a7c15u + (uint64_t)(b - a->bucket);
+	for (int i = 0; i < b->count; i++) {
+		const struct tensor *t = nth(a, b, i);
+
+		if (is_low(t, l->rank, &rows, &cols)) {
+			l->np += rows * (size_t)l->rank;
+			l->nq += cols * (size_t)l->rank;
+		} else {
+			l->nrest += t->n;
+		}
+	}
+	l->rest = malloc((l->nrest + l->np + 1) * sizeof(float));
+	l->q = malloc((l->nq + 1) * sizeof(float));
+	l->error = calloc(b->n, sizeof(float));
+	if (l->rest == NULL || l->q == NULL || l->error == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %s in "
+		    "PowerSGD", b->label);
+	l->p = l->rest + l->nrest;
+	return ACCEL_OK;
+}
+
+void
+accel__low_free(struct low_rank *l)
+{
+	if (l == NULL)
+		return;
+	free(l->rest);
+	free(l->q);
+	free(l->error);
+	free(l);
+}
+
+bool
+accel__low_waits(const accel *a)
+{
+	return a->config.compress != ACCEL_COMPRESS_POWERSGD ||
+	    a->step < a->config.powersgd_start;
+}
+
+static float
+dot(const float *x, const float *y, size_t n)
+{
+	double s = 0;
+
+	for (size_t i = 0; i < n; i++)
+		s += (double)x[i] * (double)y[i];
+	return (float)s;
+}
+
+/* Makes the columns of P orthonormal; one that vanishes begins anew. */
+static void
+orthonormal(float *p, size_t rows, int rank, uint64_t *random)
+{
+	for (int k = 0; k < rank; k++) {
+		float *x = p + (size_t)k * rows, length;
+
+		for (int again = 0; again < 2; again++) {
+			float before = sqrtf(dot(x, x, rows));
+
+			for (int j = 0; j < k; j++) {
+				const float *y = p + (size_t)j * rows;
+				float by = dot(x, y, rows);
+
+				for (size_t i = 0; i < rows; i++)
+					x[i] -= by * y[i];
+			}
+			length = sqrtf(dot(x, x, rows));
+			if (length > 1e-6f * before && length > 0)
+				break;
+			for (size_t i = 0; i < rows; i++)
+				x[i] = next_normal(random);
+		}
+		length = sqrtf(dot(x, x, rows));
+		for (size_t i = 0; length > 0 && i < rows; i++)
+			x[i] /= length;
+	}
+}
+
+/* P = M Q, or with "back" Q = M^T P. */
+static void
+multiply(const float *m, size_t rows, size_t cols, int rank, float *p,
+    float *q, bool back)
+{
+	for (int k = 0; k < rank; k++) {
+		float *x = p + (size_t)k * rows, *y = q + (size_t)k * cols;
+
+		if (back)
+			memset(y, 0, cols * sizeof(*y));
+		for (size_t i = 0; i < rows; i++) {
+			const float *row = m + i * cols;
+
+			if (!back) {
+				x[i] = dot(row, y, cols);
+				continue;
+			}
+			for (size_t j = 0; j < cols; j++)
+				y[j] += x[i] * row[j];
+		}
+	}
+}
+
+static void
+product(float *m, size_t rows, size_t cols, int rank, const float *p,
+    const float *q)
+{
+	for (size_t i = 0; i < rows; i++) {
+		float *row = m + i * cols;
+
+		memset(row, 0, cols * sizeof(*row));
+		for (int k = 0; k < rank; k++) {
+			float by = p[(size_t)k * rows + i];
+			const float *y = q + (size_t)k * cols;
+
+			for (size_t j = 0; j < cols; j++)
+				row[j] += by * y[j];
+		}
+	}
+}
+
+static accel_status
+start(accel *a, struct bucket *b, float *data, size_t n)
+{
+	if (a->dev.ops->all_reduce(a->dev.state, data, n, DEVICE_F32,
+	    DEVICE_SUM, &b->req, accel__err()) != 0)
+		return accel__status(a);
+	return ACCEL_OK;
+}
+
+static accel_status
+await(accel *a, struct bucket *b)
+{
+	if (device_wait(&a->dev, b->req, accel__err()) != 0)
+		return accel__status(a);
+	return ACCEL_OK;
+}
+
+accel_status
+accel__low_begin(accel *a, struct bucket *b)
+{
+	struct low_rank *l = b->low;
+	float *values = b->values, *error = l->error;
+	float *p = l->p, *q = l->q, *rest = l->rest;
+	double scale = a->scale != 0 ? (double)a->scale : 1;
+	size_t rows, cols;
+
+	/* What is left of earlier steps is in true units: the loss scale
+	 * changes from step to step. */
+	vec_scale(values, b->n, (float)(a->world / (a->weight * scale)));
+	b->factor = 1;
+	b->unscaled = true;
+	if (!l->warm)
+		for (size_t i = 0; i < l->nq; i++)
+			q[i] = next_normal(&l->random);
+	for (int i = 0; i < b->count; i++) {
+		const struct tensor *t = nth(a, b, i);
+
+		if (is_low(t, l->rank, &rows, &cols)) {
+			vec_add(values, error, t->n);
+			multiply(values, rows, cols, l->rank, p, q, false);
+			p += rows * (size_t)l->rank;
+			q += cols * (size_t)l->rank;
+		} else {
+			memcpy(rest, values, t->n * sizeof(*rest));
+			rest += t->n;
+		}
+		values += t->n;
+		error += t->n;
+	}
+	return start(a, b, l->rest, l->nrest + l->np);
+}
+
+accel_status
+accel__low_middle(accel *a, struct bucket *b)
+{
+	struct low_rank *l = b->low;
+	const float *values = b->values;
+	float *p = l->p, *q = l->q;
+	accel_status st = await(a, b);
+	size_t rows, cols;
+
+	if (st != ACCEL_OK)
+		return st;
+	/* An overflow anywhere is in P of all ranks. */
+	l->broken = !isfinite(vec_sumsq(l->rest, l->nrest + l->np));
+	for (int i = 0; i < b->count && !l->broken; i++) {
+		const struct tensor *t = nth(a, b, i);
+
+		if (is_low(t, l->rank, &rows, &cols)) {
+			orthonormal(p, rows, l->rank, &l->random);
+			multiply(values, rows, cols, l->rank, p, q, true);
+			p += rows * (size_t)l->rank;
+			q += cols * (size_t)l->rank;
+		}
+		values += t->n;
+	}
+	return l->nq > 0 ? start(a, b, l->q, l->nq) : ACCEL_OK;
+}
+
+accel_status
+accel__low_end(accel *a, struct bucket *b)
+{
+	struct low_rank *l = b->low;
+	float *values = b->values, *error = l->error;
+	const float *p = l->p, *q = l->q, *rest = l->rest;
+	accel_status st = l->nq > 0 ? await(a, b) : ACCEL_OK;
+	size_t rows, cols;
+
+	if (st != ACCEL_OK)
+		return st;
+	l->warm = !l->broken;
+	vec_scale(l->q, l->nq, 1 / (float)a->world);
+	for (int i = 0; i < b->count; i++) {
+		const struct tensor *t = nth(a, b, i);
+
+		if (l->broken) {
+			for (size_t k = 0; k < t->n; k++)
+				values[k] = NAN;
+		} else if (is_low(t, l->rank, &rows, &cols)) {
+			memcpy(error, values, t->n * sizeof(*error));
+			product(values, rows, cols, l->rank, p, q);
+			for (size_t k = 0; k < t->n; k++)
+				error[k] -= values[k];
+			p += rows * (size_t)l->rank;
+			q += cols * (size_t)l->rank;
+		} else {
+			for (size_t k = 0; k < t->n; k++)
+				values[k] = rest[k] / (float)a->world;
+			rest += t->n;
+		}
+		values += t->n;
+		error += t->n;
+	}
+	return ACCEL_OK;
+}

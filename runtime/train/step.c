@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step: the averaged gradients: unscale, check, clip; then the update. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/train/track.h"
+#include "runtime/train/train.h"
+#include "runtime/train/vec.h"
+
+#include "runtime/base/banned.h"
+
+static double
+scale_norm_f64(double *x, size_t n, double by, bool *finite)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		x[i] *= by;
+		sum += x[i] * x[i];
+		if (!isfinite(x[i]))
+			*finite = false;
+	}
+	return sum;
+}
+
+/* One pass: multiplies, sums the squares (where asked to), and tells whether
+ * all is finite. */
+static double
+pass(struct tensor *t, double by, bool look, bool *finite)
+{
+	double sum = 0;
+	float *g = gradient_of(t);
+
+	if (t->dtype == ACCEL_F64)
+		return by == 1 && !look ? 0 :
+		    scale_norm_f64(t->grad, t->n, by, finite);
+	if (look && by == 1)
+		sum = vec_sumsq(g, t->n);
+	else if (look)
+		sum = vec_scale_sumsq(g, t->n, (float)by);
+	else if (by != 1)
+		vec_scale(g, t->n, (float)by);
+	if (!isfinite(sum))
+		*finite = false;
+	return sum;
+}
+
+/* How many ranks left each unit?  Units that none left are idle. */
+static accel_status
+agree_on_units(accel *a)
+{
+	int32_t *count = calloc((size_t)a->nunit + 1, sizeof(*count));
+	accel_status st;
+
+	if (count == NULL)
+		return accel__fail(ACCEL_ENOMEM, "out of memory");
+	for (int u = 0; u < a->nunit; u++)
+		count[u] = a->unit[u].used || !a->leaves;
+	st = accel_all_reduce(a, count, (size_t)a->nunit, ACCEL_I32,
+	    ACCEL_SUM);
+	for (int u = 0; u < a->nunit && st == ACCEL_OK; u++) {
+		a->unit[u].idle = count[u] == 0;
+		if (a->config.unused == ACCEL_UNUSED_ERROR &&
+		    count[u] < a->with_data) {
+			st = accel__fail(ACCEL_EMISMATCH, "unit %s had no "
+			    "accel_leave on %d of %d ranks", a->unit[u].name,
+			    a->with_data - count[u], a->with_data);
+			err_hint(accel__err(), "see that it takes part in "
+			    "forward, or allow unused units in accel_config");
+		}
+	}
+	free(count);
+	return st;
+}
+
+/* Waits for the gradients and makes them what the optimizer reads, once.
+ * "sum" NULL: their norm is of no interest. */
+static accel_status
+finish(accel *a, double *sum)
+{
+	bool look = sum != NULL || a->scale != 0, finite = true;
+	double inverse = a->scale != 0 ? (double)(float)(1 / (double)a->scale) :
+	    1, all = 0;
+	int32_t bad;
+	accel_status st;
+
+	if (a->finished && sum == NULL)
+		return ACCEL_OK;
+	if (!a->finished) {
+		if ((st = accel__reduce(a, true)) != ACCEL_OK)
+			return st;
+		if (a->config.unused != ACCEL_UNUSED_ZERO &&
+		    (st = agree_on_units(a)) != ACCEL_OK)
+			return st;
+	}
+	for (int i = 0; i < a->norder; i++) {
+		struct tensor *t = tensor_of(a, a->order[i]);
+		const struct bucket *b = &a->bucket[t->bucket];
+		double by = a->finished ? 1 :
+		    b->factor * (b->unscaled ? 1 : inverse);
+
+		all += pass(t, by, look, &finite);
+	}
+	if (sum != NULL)
+		*sum = all;
+	if (a->finished)
+		return ACCEL_OK;
+	a->finished = true;
+	if (a->scale == 0)
+		return ACCEL_OK;
+	bad = !finite;
+	device_label(&a->dev, "overflow");
+	st = accel_all_reduce(a, &bad, 1, ACCEL_I32, ACCEL_MAX);
+	device_label(&a->dev, NULL);
+	a->overflow = bad != 0;
+	return st;
+}
+
+accel_status
+accel_clip_grad_norm(accel *a, float max_norm, float *norm)
+{
+	bool finite = true;
+	accel_status st;
+	double sum, by;
+
+	if (norm != NULL)
+		*norm = 0;
+	if (!a->sync || !a->reduced)
+		return ACCEL_OK;
+	if ((st = finish(a, &sum)) != ACCEL_OK)
+		return st;
+	if (norm != NULL)
+		*norm = (float)sqrt(sum);
+	by = (double)max_norm / (sqrt(sum) + 1e-6);
+	if (by < 1 && isfinite(sum))
+		for (int i = 0; i < a->norder; i++)
+			pass(tensor_of(a, a->order[i]), by, false, &finite);
+	return ACCEL_OK;
+}
+
+accel_status
+accel_clip_grad_value(accel *a, float most)
+{
+	accel_status st;
+
+	if (!(most >= 0))
+		return accel__fail(ACCEL_EINVAL, "accel_clip_grad_value: a "
+		    "limit is not negative");
+	if (!a->sync || !a->reduced)
+		return ACCEL_OK;
+	if ((st = finish(a, NULL)) != ACCEL_OK)
+		return st;
+	for (int i = 0; i < a->norder; i++) {
+		struct tensor *t = tensor_of(a, a->order[i]);
+		double *g = t->grad, top = (double)most;
+
+		if (t->dtype != ACCEL_F64) {
+			vec_clamp(gradient_of(t), t->n, most);
+			continue;
+		}
+		for (size_t k = 0; k < t->n; k++)
+			g[k] = g[k] > top ? top : g[k] < -top ? -top : g[k];
+	}
+	return ACCEL_OK;
+}
+
+static int
+make_ranges(accel *a)
+{
+	int n = 0;
+
+	for (int u = 0; u < a->nunit; u++)
+		for (int i = 0; i < a->unit[u].ntensor; i++) {
+			struct tensor *t = &a->unit[u].tensor[i];
+			accel_range *r = &a->range[n];
+
+			if (a->config.unused == ACCEL_UNUSED_SKIP &&
+			    a->unit[u].idle)
+				continue;
+			*r = (accel_range){ .unit = u, .tensor = i,
+			    .n = t->n, .param = t->data,
+			    .grad = gradient_of(t), .master = t->master,
+			    .dtype = t->dtype, .flags = t->flags,
+			    .name = t->name, .group = t->group,
+			    .ndim = t->ndim, .shape = t->shape };
+			for (int k = 0; k < a->nstate; k++)
+				r->state[k] = t->state[k];
+			n++;
+		}
+	return n;
+}
+
+accel_status
+accel_gradients(accel *a, const accel_range **r, int *nrange)
+{
+	accel_status st;
+
+	*r = NULL;
+	*nrange = 0;
+	if (!a->sync || !a->reduced)
+		return ACCEL_OK;
+	if ((st = finish(a, NULL)) != ACCEL_OK)
+		return st;
+	*nrange = make_ranges(a);
+	*r = a->range;
+	return ACCEL_OK;
+}
+
+void
+accel__grads_clear(accel *a)
+{
+	for (int i = 0; i < a->norder; i++) {
+		struct tensor *t = tensor_of(a, a->order[i]);
+
+		memset(t->grad, 0, t->n * device_size((int)t->dtype));
+		t->folded = false;
+	}
+	for (int u = 0; u < a->nunit; u++)
+		a->unit[u].used = false;
+	a->leaves = false;
+}
+
+/* As torch's amp_update_scale, in float as there. */
+static void
+update_scale(accel *a)
+{
+	const accel_config *c = &a->config;
+	float more;
+
+	if (a->scale == 0 || c->scale_interval < 0)
+		return;
+	if (a->overflow) {
+		a->scale *= c->scale_backoff;
+		a->good = 0;
+	} else if (++a->good == c->scale_interval) {
+		more = a->scale * c->scale_growth;
+		if (isfinite(more))
+			a->scale = more;
+		a->good = 0;
+	}
+}
+
+accel_status
+accel_step(accel *a, accel_update_fn fn, void *user)
+{
+	accel_status st;
+
+	if (!a->sync)
+		return ACCEL_SKIPPED;
+	if (!a->reduced)
+		return accel__fail(ACCEL_ESTATE, "accel_step: without a new "
+		    "accel_backward");
+	if ((st = finish(a, NULL)) != ACCEL_OK)
+		return st;
+	a->reduced = false;
+	a->skipped = a->overflow;
+	update_scale(a);
+	if (a->overflow)
+		st = ACCEL_SKIPPED;
+	else
+		st = fn(user, a->range, make_ranges(a), ++a->step);
+	a->overflow = false;
+	accel__grads_clear(a);
+	if (st != ACCEL_OK)
+		return st;
+	track_step(a);
+	if (a->local_steps > 0 && ++a->since_average >= a->local_steps)
+		return accel_average_parameters(a);
+	if (a->debug && a->local_steps == 0)
+		return accel_check_replicas(a);
+	return ACCEL_OK;
+}
+
+float
+accel_loss_scale(const accel *a)
+{
+	return a->scale != 0 ? a->scale : 1;
+}
+
+int
+accel_step_was_skipped(const accel *a)
+{
+	return a->skipped;
+}
