@@ -15,7 +15,8 @@
  *
  * Every rank runs the same calls in the same order.  Calls return ACCEL_OK or
  * another accel_status; out-parameters come last; buffers are the caller's.
- * Nothing here prints, exits or calls back from another thread.  One thread
+ * Nothing here prints (but accel_print), exits, or calls back from another
+ * thread (but a loader that was told to, see prefetch).  One thread
  * uses an accel; accel_abort may be called by any.
  *
  * When a rank dies or falls silent, the call that the others are in (or their
@@ -500,24 +501,153 @@ accel_status accel_fp8_update(accel *a, accel_fp8 *const *s, int n);
 
 /* ---- data ---------------------------------------------------------------- */
 
+/*
+ * A source has samples, numbered from 0; a loader deals their numbers to the
+ * ranks and hands out this rank's rows, batch by batch.  A source belongs to
+ * the caller, may serve several loaders, and is freed behind them.  Reading
+ * one changes nothing in it.
+ */
+typedef struct accel_source accel_source;
+
+/* "n" rows of row_bytes side by side, in memory that stays. */
+accel_status accel_source_memory(const void *rows, int64_t n,
+    size_t row_bytes, accel_source **s);
+
+/* Token files, mapped.  Sample i is tokens [i * stride, i * stride + seq]: a
+ * row is seq + 1 int32_t, inputs and, one further, what they predict.  No
+ * sample goes over the end of a file. */
+typedef enum {
+	ACCEL_TOKENS_HEADER = 0,	/* accel_tokens_write's or llm.c's */
+	ACCEL_TOKENS_RAW16 = 2,		/* uint16 alone, as nanoGPT writes */
+	ACCEL_TOKENS_RAW32 = 4		/* uint32 alone */
+} accel_tokens_layout;
+typedef struct {
+	size_t	size;			/* set by ACCEL_TOKENS_INIT */
+	int	seq;			/* tokens of a sample */
+	int	stride;			/* 0: seq */
+	int64_t	vocab;			/* other numbers are damage; 0: any */
+	accel_tokens_layout layout;
+} accel_tokens;
+#define ACCEL_TOKENS_INIT { sizeof(accel_tokens), 0, 0, 0, ACCEL_TOKENS_HEADER }
+accel_status accel_source_tokens(const char *const *paths, int npath,
+    const accel_tokens *config, accel_source **s);
+/* Writes such a file, of 2 or 4 bytes a token, beside and renamed. */
+accel_status accel_tokens_write(const char *path, const int32_t *tokens,
+    int64_t n, int width);
+
+/* Records of any length, each checked by a hash when it is read: PATH and
+ * PATH.idx, as accel_records_* write them. */
+accel_status accel_source_records(const char *path, accel_source **s);
+typedef struct accel_records accel_records;
+accel_status accel_records_new(const char *path, accel_records **w);
+accel_status accel_records_add(accel_records *w, const void *data,
+    size_t bytes);
+/* Frees w.  keep: the files take their names; else nothing is left. */
+accel_status accel_records_close(accel_records *w, int keep);
+
+/* Writes sample "index" to "row", which has "room" bytes, and its length to
+ * *bytes (which is row_bytes before).  Where rows differ in length and this
+ * one does not fit: sets *bytes and returns ACCEL_OK; it is called again with
+ * that room.  A stream returns ACCEL_END behind its last sample, is asked in
+ * order, and begins anew at index 0.  A negative status is what accel_next
+ * then returns. */
+typedef accel_status (*accel_read_fn)(void *user, int64_t epoch, int64_t index,
+    void *row, size_t room, size_t *bytes);
+/* n: samples, asked for in any order, or -1 for a stream.  row_bytes 0: they
+ * differ. */
+accel_status accel_source_callback(accel_read_fn fn, void *user, int64_t n,
+    size_t row_bytes, accel_source **s);
+
+int64_t	     accel_source_count(const accel_source *s);	/* -1: a stream */
+size_t	     accel_source_row_bytes(const accel_source *s); /* 0: they differ */
+/* NULL is fine. */
+void	     accel_source_free(accel_source *s);
+
 enum {
-	ACCEL_SHUFFLE = 1,		/* by seed + epoch, the same on all */
-	ACCEL_SPLIT = 2,		/* "batch" counts all ranks' rows */
-	ACCEL_UNEVEN = 4,		/* leave the last batches short */
-	ACCEL_DROP_LAST = 8		/* full rounds alone */
+	ACCEL_SHUFFLE = 1,	/* torch.randperm's order for seed + epoch */
+	ACCEL_SPLIT = 2,	/* "batch" counts all ranks' rows */
+	ACCEL_UNEVEN = 4,	/* leave the last batches short, or empty */
+	ACCEL_DROP_LAST = 8,	/* full rounds alone */
+	ACCEL_DISPATCH = 16	/* rank 0 reads for all */
 };
 
-/* Deals out the samples 0 .. nsample-1: whole batches in turn to the ranks, or
- * with ACCEL_SPLIT each batch in equal parts.  Missing rows at the end are
- * taken from the start of the data, so that all ranks do the same work. */
+typedef struct {
+	size_t	 size;			/* set by ACCEL_LOADER_INIT */
+	int	 batch;			/* rows of one rank */
+	uint32_t flags;
+	uint64_t seed;			/* its low 32 bits count, as in torch */
+	int	 prefetch;		/* batches read ahead by a thread of
+					 * ours; -1: 2, of a callback 0 */
+	int	 peers;			/* this many ranks side by side see the
+					 * same (tensor parallel); 0: 1 */
+	double	 limit_s;		/* for one batch to come; 0: 600 */
+} accel_loader_config;
+#define ACCEL_LOADER_INIT { sizeof(accel_loader_config), 1, 0, 0, -1, 0, 0 }
+
+/*
+ * Deals whole batches in turn to the ranks, or with ACCEL_SPLIT each batch in
+ * equal parts.  Missing rows at the end are taken from the start of the data,
+ * so that all ranks do the same work; with ACCEL_DISPATCH what is left is
+ * first cut evenly.  (Accelerate's split_batches, even_batches, drop_last,
+ * dispatch_batches, SeedableRandomSampler; the same samples, except that its
+ * dispatcher leaves ranks without any where there are fewer samples than
+ * ranks.)
+ *
+ * Collective: ranks that pass other arguments are named.  With ACCEL_DISPATCH
+ * the source is rank 0's, NULL elsewhere, and accel_next is collective.  With
+ * a prefetch of more than 0 a callback runs on the loader's thread.
+ */
+accel_status accel_loader_open(accel *a, const accel_source *s,
+    const accel_loader_config *config, accel_loader **l);
+/* The same without a source: sample numbers 0 .. nsample-1 alone. */
 accel_status accel_loader_new(accel *a, int64_t nsample, int batch,
     uint32_t flags, uint64_t seed, accel_loader **l);
+/* Ends the thread, behind a read that runs.  NULL is fine. */
 void	     accel_loader_free(accel_loader *l);
-/* Rows of one batch of this rank: the room that "index" needs. */
+/* Rows of one full batch of this rank. */
 int	     accel_loader_rows(const accel_loader *l);
-/* This rank's next batch: *rows sample numbers in index.  ACCEL_END after the
- * last; the next call then begins the next epoch. */
+
+typedef struct {
+	int		 rows;		/* 0: none for this rank */
+	const int64_t	*index;		/* sample numbers, one a row */
+	const void	*data;		/* the rows, one behind the other */
+	const size_t	*offset;	/* row i: bytes offset[i] to [i + 1] */
+} accel_batch;
+
+/* This rank's next batch, borrowed until the next call for this loader.
+ * ACCEL_END after the last; the next call then begins the next epoch.  After
+ * an error the next call tries the same batch again. */
+accel_status accel_next_batch(accel_loader *l, accel_batch *batch);
+/* The same for numbers alone: index has room for accel_loader_rows. */
 accel_status accel_next(accel_loader *l, int64_t *index, int *rows);
+
+typedef struct {
+	int64_t	epoch;			/* of the batch given last, or next */
+	int64_t	batches;		/* of this epoch, given or skipped */
+	int64_t	remainder;		/* Accelerate's: samples modulo all
+					 * ranks' batch; -1: not known, or
+					 * ACCEL_DROP_LAST.  In a stream and
+					 * with ACCEL_DISPATCH: the last
+					 * round's samples, -1 before it */
+	int	end;			/* the batch given last is the last */
+} accel_loader_place;
+void	     accel_loader_where(const accel_loader *l,
+    accel_loader_place *place);
+/* Leaves out the next "batches" batches of this rank, unread (in a stream:
+ * unused); beyond the last: ACCEL_END follows. */
+accel_status accel_loader_skip(accel_loader *l, int64_t batches);
+/* Goes to the begin of that epoch. */
+accel_status accel_loader_set_epoch(accel_loader *l, int64_t epoch);
+
+/* The place as bytes, for a checkpoint: behind it come the same batches as
+ * came here.  It fits a loader over as many samples with the same seed, flags
+ * and batch; on another number of ranks where a round begins at that place. */
+enum { ACCEL_LOADER_STATE = 72 };
+void	     accel_loader_get_state(const accel_loader *l,
+    unsigned char state[ACCEL_LOADER_STATE]);
+accel_status accel_loader_set_state(accel_loader *l,
+    const unsigned char state[ACCEL_LOADER_STATE]);
+
 /* Collective: all ranks' rows of the batch that accel_next gave last, in the
  * order of the data, without the rows that were added at the end.  "out" has
  * room for world * accel_loader_rows rows. */
@@ -532,6 +662,107 @@ accel_status accel_broadcast(accel *a, void *buf, size_t bytes, int root);
 accel_status accel_all_gather(accel *a, const void *in, void *out,
     size_t bytes_of_one);
 accel_status accel_barrier(accel *a);
+
+/*
+ * The calls from here to the end of the section are collective, and first
+ * compare on all ranks what they were called with (one small exchange).  Where
+ * ranks make different calls, or one call with what must not differ, all of
+ * them return ACCEL_EMISMATCH and accel_errmsg names rank and argument.  What
+ * is wrong on one rank is ACCEL_EINVAL there.
+ */
+
+/* The rows of all ranks, one behind the other; each may have another number of
+ * them.  Rows are row_bytes long; "room" is the rows that fit in out; *n is
+ * how many there are. */
+accel_status accel_gather(accel *a, const void *in, size_t nrow,
+    size_t row_bytes, void *out, size_t room, size_t *n);
+/* As accel_all_reduce, the result in root's buf alone; the others' stay. */
+accel_status accel_reduce(accel *a, void *buf, size_t n, accel_dtype t,
+    accel_op op, int root);
+/* Axis "dim" made as long as on the rank where it is longest, by elements of
+ * "value" behind the data, or with "front" ahead of them.  shape: ndim (1 to
+ * 8) lengths, row-major, equal on all ranks but for dim.  out has "room"
+ * bytes; NULL asks for out_shape (ndim) alone. */
+accel_status accel_pad_across(accel *a, const void *in, const int64_t *shape,
+    int ndim, int dim, accel_dtype t, double value, int front, void *out,
+    size_t room, int64_t *out_shape);
+
+/* A list of byte strings; string i is offset[i + 1] - offset[i] bytes at data +
+ * offset[i].  Begin with ACCEL_OBJECTS_INIT; offset is NULL while empty. */
+typedef struct {
+	size_t	 count;
+	char	*data;
+	size_t	*offset;
+} accel_objects;
+#define ACCEL_OBJECTS_INIT { 0, NULL, NULL }
+/* Appends a copy.  Not collective. */
+accel_status accel_objects_add(accel_objects *o, const void *data,
+    size_t bytes);
+void	     accel_objects_free(accel_objects *o);	/* ready again */
+/* The lists of all ranks, one behind the other; *all is new. */
+accel_status accel_gather_objects(accel *a, const accel_objects *mine,
+    accel_objects *all);
+/* As accel_gather_for_metrics: mine has one object a row of the batch. */
+accel_status accel_gather_objects_for_metrics(const accel_loader *l,
+    const accel_objects *mine, accel_objects *all);
+/* root's list on all ranks, in place of theirs. */
+accel_status accel_broadcast_objects(accel *a, accel_objects *o, int root);
+
+/* Runs fn on rank 0, or each host's first rank, and then on the others (say, to
+ * fill a cache).  Where a first one fails no other runs, and all return its
+ * status; else each its own. */
+typedef accel_status (*accel_fn)(void *user);
+accel_status accel_main_first(accel *a, accel_fn fn, void *user);
+accel_status accel_local_main_first(accel *a, accel_fn fn, void *user);
+
+/* A flag that any rank sets and all see: stop here, save now.  To set it is this
+ * rank's alone; *set is 1 on all ranks where any had set it, and the flag is
+ * down again. */
+void	     accel_set_trigger(accel *a);
+accel_status accel_check_trigger(accel *a, int *set);
+
+/* ---- who does it (not collective) ---------------------------------------- */
+
+int	     accel_on_main(const accel *a);		/* rank 0 */
+int	     accel_on_local_main(const accel *a);	/* each host's first */
+int	     accel_on_last(const accel *a);
+
+/* Prints on rank 0's stdout in one write; elsewhere nothing. */
+void	     accel_print(const accel *a, const char *fmt, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+/* This rank's share of n items: [*begin, *begin + *count); the first n modulo
+ * world ranks have one more.  *pad (NULL is fine): how often item n - 1 is to
+ * follow it, so that all ranks have as many. */
+void	     accel_split_between(const accel *a, int64_t n, int64_t *begin,
+    int64_t *count, int64_t *pad);
+
+/* ---- several ranks in one program ---------------------------------------- */
+
+typedef struct {
+	size_t	 size;			/* set by ACCEL_SPAWN_INIT */
+	double	 limit_s;		/* for all to end; 0: 600 */
+	double	 peer_timeout_s;	/* ACCEL_PEER_TIMEOUT; 0: as it is */
+} accel_spawn_config;
+#define ACCEL_SPAWN_INIT { sizeof(accel_spawn_config), 0, 0 }
+
+/*
+ * Forks n ranks on this host, as notebook_launcher and debug_launcher do; each
+ * has the environment of a launched one (RANK, WORLD_SIZE, LOCAL_RANK,
+ * MASTER_ADDR, MASTER_PORT, ACCEL_JOB), calls fn, which calls accel_init, and
+ * ends with its status.  A rank that fails, dies or is late ends the others;
+ * its status is returned (ACCEL_EPEER for a death) and accel_errmsg says which
+ * rank and why.  config NULL: the defaults.
+ *
+ * Call it from a process of one thread, without an accel: what fork leaves
+ * out, threads and their locks, the ranks lack.  They do not run atexit's
+ * functions; their stdout is the caller's, and is flushed.
+ */
+accel_status accel_spawn(int n, accel_fn fn, void *user,
+    const accel_spawn_config *config);
 
 /* ---- trackers ------------------------------------------------------------- */
 

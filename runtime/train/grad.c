@@ -10,7 +10,7 @@
 static bool
 loader_at_end(const accel *a)
 {
-	return a->active != NULL && a->active->round == a->active->rounds;
+	return a->active != NULL && accel__loader_last(a->active);
 }
 
 /* Makes room in 16-bit gradients for the next batch. */

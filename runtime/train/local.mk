@@ -7,12 +7,25 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 %C%_libtrain_la_SOURCES = \
 	%D%/accel.c \
 	%D%/accel.h \
+	%D%/agree.c \
 	%D%/average.c \
 	%D%/bucket.c \
 	%D%/coll.c \
+	%D%/dispatch.c \
+	%D%/feed.c %D%/feed.h \
+	%D%/gather.c \
 	%D%/grad.c \
 	%D%/layout.c \
-	%D%/loader.c \
+	%D%/loader.c %D%/loader.h \
+	%D%/objects.c \
+	%D%/pad.c \
+	%D%/records.c \
+	%D%/sampler.c %D%/sampler.h \
+	%D%/shuffle.c %D%/shuffle.h \
+	%D%/source.c %D%/source.h \
+	%D%/spawn.c \
+	%D%/tokens.c \
+	%D%/user.c \
 	%D%/optim.c \
 	%D%/powersgd.c \
 	%D%/step.c \

@@ -110,7 +110,8 @@ struct accel {
 	int		 nbuffer;
 	bool		 debug;
 
-	const accel_loader *active;		/* gave the running batch */
+	accel_loader	*active;		/* gave the running batch */
+	bool		 trigger;		/* accel_set_trigger */
 
 	struct track	*track;			/* NULL: nobody listens */
 };
@@ -123,17 +124,6 @@ struct accel_scheduler {
 	double		 base;
 	int64_t		 count;
 	int64_t		 seen;			/* a->step of the last call */
-};
-
-struct accel_loader {
-	accel		*a;
-	int64_t		 n, rounds, round;	/* round: the next one */
-	int		 rows;			/* of one rank */
-	int		 given;			/* rows of the last accel_next */
-	uint32_t	 flags;
-	uint64_t	 seed;
-	int64_t		 epoch;
-	int64_t		*shuffle;		/* NULL: in order */
 };
 
 /* The calling thread's error. */
@@ -197,6 +187,24 @@ gradient_of(const struct tensor *t)
 {
 	return is_half(t->dtype) ? t->full : t->grad;
 }
+
+/* Was the batch given last the epoch's last? */
+bool accel__loader_last(const accel_loader *l);
+
+/* One argument of a collective; "same": on all ranks. */
+struct arg {
+	const char	*name;		/* as in "batch is 4 on rank 0" */
+	int64_t		 value;
+	bool		 same;
+};
+
+enum { AGREE_MAX = 12 };
+
+/* Collective: is every rank in the same call, with the same?  "fault": what
+ * this rank alone knows to be wrong, or NULL; then all fail.  arg has rank 0's
+ * values afterwards; each, where not NULL, rank r's at [r * n]. */
+accel_status accel__agree(accel *a, const char *call, const char *fault,
+    struct arg *arg, int n, int64_t *each);
 
 static inline struct tensor *
 tensor_of(const accel *a, struct ref r)

@@ -1,41 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process: dealing out samples as Accelerate does, AdamW, accumulation. */
-#include <math.h>
-#include <stdio.h>
+/* Who gets which samples: the golden vectors of Accelerate, with and without a
+ * thread; shuffles; errors and seeks of a feed. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/train/train.h"
+#include "runtime/train/shuffle.h"
 #include "tests/tap.h"
+#include "tests/train/deal.h"
+
+enum { STREAM = 1 << 20 };		/* beside the flags of a loader */
 
 static void
-deal(char *out, size_t room, int n, int batch, int world, uint32_t flags)
+deal(char *out, size_t room, int64_t n, int batch, int world, uint32_t flags,
+    int ahead)
 {
-	struct accel a = { .world = world };
-	accel_loader *l;
-	int64_t index[64];
 	size_t len = 0;
-	int rows;
+	struct err err = ERR_INIT;
 
 	out[0] = '\0';
-	for (a.rank = 0; a.rank < world; a.rank++) {
-		if (a.rank > 0)
-			len += (size_t)snprintf(out + len, room - len, " ");
-		if (accel_loader_new(&a, n, batch, flags, 0, &l) != ACCEL_OK)
+	for (int shard = 0; shard < world; shard++) {
+		const struct round	*r;
+		accel_source		*s;
+		struct feed		*f = feed_of(&n, batch, world, shard,
+		    flags & ~(uint32_t)STREAM, (flags & STREAM) != 0, ahead,
+		    &s, &err);
+
+		if (f == NULL)
 			return;
-		while (accel_next(l, index, &rows) == ACCEL_OK) {
-			if (rows == 0)
+		if (shard > 0)
+			len += (size_t)snprintf(out + len, room - len, " ");
+		while ((r = feed_next(f, &err)) != NULL && !r->over &&
+		    r->status == ACCEL_OK) {
+			struct part p = part_of(r, n, batch, world, shard,
+			    flags & ~(uint32_t)STREAM);
+
+			if (p.rows == 0)
 				continue;
 			len += (size_t)snprintf(out + len, room - len, "[");
-			for (int i = 0; i < rows; i++)
+			for (int i = 0; i < p.rows; i++) {
+				int64_t k = r->index[p.first + i], row = k;
+
+				if (s != NULL)
+					memcpy(&row, r->rows.data +
+					    r->rows.offset[p.first + i],
+					    sizeof(row));
 				len += (size_t)snprintf(out + len, room - len,
-				    "%d", (int)index[i]);
+				    row == k ? "%d" : "<%d>", (int)k);
+			}
 			len += (size_t)snprintf(out + len, room - len, "]");
 		}
-		accel_loader_free(l);
+		feed_free(f);
+		accel_source_free(s);
 	}
 }
 
+/* reference/accelerate.md 7.6, and its loops' local batches. */
 static const struct {
 	int n, batch, world;
 	uint32_t flags;
@@ -44,6 +63,7 @@ static const struct {
 	{ 7, 2, 2, 0, "[01][45] [23][60]" },
 	{ 7, 2, 2, ACCEL_UNEVEN, "[01][45] [23][6]" },
 	{ 7, 2, 2, ACCEL_DROP_LAST, "[01] [23]" },
+	{ 7, 2, 2, ACCEL_DROP_LAST | ACCEL_UNEVEN, "[01] [23]" },
 	{ 7, 2, 2, ACCEL_SPLIT, "[0][2][4][6] [1][3][5][0]" },
 	{ 7, 2, 2, ACCEL_SPLIT | ACCEL_UNEVEN, "[0][2][4][6] [1][3][5]" },
 	{ 10, 4, 2, 0, "[0123][8901] [4567][2345]" },
@@ -54,73 +74,139 @@ static const struct {
 	{ 5, 2, 3, ACCEL_UNEVEN, "[01] [23] [4]" },
 	{ 1, 2, 2, 0, "[00] [00]" },
 	{ 1, 2, 2, ACCEL_UNEVEN, "[0] " },
+	{ 7, 2, 2, STREAM, "[01][45] [23][60]" },
+	{ 7, 2, 2, STREAM | ACCEL_DROP_LAST, "[01] [23]" },
+	{ 9, 4, 2, STREAM, "[0123][8012] [4567][3456]" },
+	{ 9, 4, 2, STREAM | ACCEL_SPLIT, "[01][45][80] [23][67][12]" },
+	{ 9, 2, 2, 0, "[01][45][80] [23][67][12]" },
+	{ 8, 2, 2, 0, "[01][45] [23][67]" },
+	{ 8, 2, 2, STREAM, "[01][45] [23][67]" },
+	{ 5, 4, 2, 0, "[0123] [4012]" },
+	{ 9, 2, 2, ACCEL_DISPATCH, "[01][45][8] [23][67][0]" },
+	{ 9, 2, 2, ACCEL_DISPATCH | STREAM, "[01][45][8] [23][67][0]" },
+	{ 9, 2, 2, ACCEL_DISPATCH | ACCEL_DROP_LAST, "[01][45] [23][67]" },
+	/* What is left after full rounds is cut evenly. */
+	{ 10, 4, 2, ACCEL_DISPATCH, "[0123][8] [4567][9]" },
+	/* Ours: fewer samples than ranks leave none without. */
+	{ 2, 1, 5, ACCEL_DISPATCH, "[0] [1] [0] [1] [0]" },
 };
 
-static float w[3] = { 1, -2, 3 }, g[3];
-static accel *world1;
+/* torch.manual_seed(s); torch.randperm(n), PyTorch 2.15. */
+static const struct {
+	int n;
+	uint64_t seed;
+	const char *want;
+} torch[] = {
+	{ 10, 0, "4175390862" },
+	{ 10, 42, "2618450937" },
+	{ 7, (5ull << 32) + 1, "0613524" },
+};
 
-static accel_status
-backward(void *user)
+static void
+shuffles(void)
 {
-	for (int i = 0; i < 3; i++)
-		g[i] += *(const float *)user * (float)(i + 1);
-	return accel_leave(world1, 0);
+	int64_t	order[1000], first[1000];
+	char	text[64];
+	bool	seen[1000] = { false }, whole = true;
+
+	for (size_t i = 0; i < sizeof(torch) / sizeof(torch[0]); i++) {
+		shuffle_order(order, torch[i].n, torch[i].seed);
+		for (int k = 0; k < torch[i].n; k++)
+			text[k] = (char)('0' + order[k]);
+		text[torch[i].n] = '\0';
+		is(text, torch[i].want, "torch.randperm(%d) for seed %llu",
+		    torch[i].n, (unsigned long long)torch[i].seed);
+	}
+	shuffle_order(first, 1000, 3);
+	shuffle_order(order, 1000, 4);
+	ok(memcmp(first, order, sizeof(order)) != 0,
+	    "another seed, another order");
+	for (int i = 0; i < 1000; i++) {
+		whole = whole && order[i] >= 0 && order[i] < 1000 &&
+		    !seen[order[i]];
+		if (whole)
+			seen[order[i]] = true;
+	}
+	ok(whole, "each sample is there once");
+}
+
+/* A source whose sample 5 fails "left" times. */
+static accel_status
+fails(void *user, int64_t epoch, int64_t index, void *row, size_t room,
+    size_t *bytes)
+{
+	int *left = user;
+
+	(void)epoch;
+	(void)room;
+	if (index == 5 && (*left)-- > 0)
+		return ACCEL_EIO;
+	*(int64_t *)row = index;
+	*bytes = sizeof(index);
+	return index < 8 ? ACCEL_OK : ACCEL_END;
+}
+
+static void
+errors(int stream, int ahead)
+{
+	struct feed_config	 c = { .ahead = ahead, .limit_s = 60 };
+	const struct round	*r;
+	accel_source		*s;
+	struct feed		*f;
+	struct err		 err = ERR_INIT;
+	int			 left = 2;
+
+	c.sampler = (struct sampler){ .n = stream ? -1 : 8, .batch = 2,
+	    .shards = 1 };
+	accel_source_callback(fails, &left, c.sampler.n, 8, &s);
+	c.source = s;
+	if (sampler_init(&c.sampler, &err) != 0 || feed_new(&f, &c, &err) != 0)
+		exit(1);
+	r = feed_next(f, &err);
+	ok(r != NULL && r->status == ACCEL_OK && r->index[0] == 0,
+	    "%s, %d ahead: the first batch", stream ? "a stream" : "samples",
+	    ahead);
+	/* A stream is read one round ahead, to see its end. */
+	if (!stream)
+		r = feed_next(f, &err);
+	for (int i = 0; i < 2; i++) {
+		r = feed_next(f, &err);
+		ok(r != NULL && r->status == ACCEL_EIO, "error %d comes out",
+		    i + 1);
+		is(r->err.text, "the callback for sample 5 of epoch 0 "
+		    "returned -3", "and says which sample");
+	}
+	r = feed_next(f, &err);
+	ok(r != NULL && r->status == ACCEL_OK && r->count == 2 &&
+	    r->index[0] == (stream ? 2 : 4), "then the same batch is there");
+	ok(feed_seek(f, 0, 3, &err) == 0 && (r = feed_next(f, &err)) != NULL &&
+	    r->index[0] == 6 && r->last, "forward to the last");
+	ok(feed_seek(f, 0, 1, &err) == 0 && (r = feed_next(f, &err)) != NULL &&
+	    r->index[1] == 3 && !r->last, "and back");
+	ok(feed_seek(f, 7, 4, &err) == 0 && (r = feed_next(f, &err)) != NULL &&
+	    r->over && r->epoch == 7, "behind the last it is over");
+	feed_free(f);
+	accel_source_free(s);
 }
 
 int
 main(void)
 {
-	accel_tensor t = { "w", w, g, ACCEL_F32, 0, 1, { 3 } };
-	accel_adamw_args adam = { 0.1f, 0.9f, 0.99f, 1e-8f, 0.01f };
-	accel_config config = ACCEL_CONFIG_INIT;
-	double p[3] = { 1, -2, 3 }, m[3] = { 0 }, v[3] = { 0 }, worst = 0;
-	accel_status st = ACCEL_OK;
-	float one = 1, norm;
-	char got[256];
+	char got[256], ahead[256];
 
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
 		deal(got, sizeof(got), golden[i].n, golden[i].batch,
-		    golden[i].world, golden[i].flags);
+		    golden[i].world, golden[i].flags, 0);
 		is(got, golden[i].want, "%d samples in batches of %d for %d "
-		    "ranks, flags %u", golden[i].n, golden[i].batch,
+		    "ranks, flags %x", golden[i].n, golden[i].batch,
 		    golden[i].world, golden[i].flags);
+		deal(ahead, sizeof(ahead), golden[i].n, golden[i].batch,
+		    golden[i].world, golden[i].flags, 3);
+		is(ahead, golden[i].want, "and by a thread");
 	}
-	config.grad_accum = 2;
-	ok(accel_init(&config, &world1) == ACCEL_OK, "one process alone");
-	ok(accel_unit(world1, "u", &t, 1, NULL) == ACCEL_OK, "a unit");
-	ok(accel_unit(world1, "u", &t, 1, NULL) == ACCEL_EINVAL,
-	    "not two tensors of one name");
-	ok(accel_step(world1, accel_adamw, &adam) == ACCEL_SKIPPED,
-	    "no step without gradients");
-	ok(accel_prepare(world1, 2) == ACCEL_OK, "prepare");
-	ok(accel_backward(world1, backward, &one) == ACCEL_OK &&
-	    !accel_syncing(world1), "the first of two batches only adds");
-	ok(accel_step(world1, accel_adamw, &adam) == ACCEL_SKIPPED,
-	    "and its step is skipped");
-	for (int s = 1; s <= 5 && st == ACCEL_OK; s++) {
-		if (s > 1)
-			st = accel_backward(world1, backward, &one);
-		if (st == ACCEL_OK)
-			st = accel_backward(world1, backward, &one);
-		if (st == ACCEL_OK)
-			st = accel_clip_grad_norm(world1, 100, &norm);
-		if (st == ACCEL_OK)
-			st = accel_step(world1, accel_adamw, &adam);
-		for (int i = 0; i < 3; i++) {
-			double d = i + 1;
-
-			m[i] = 0.9 * m[i] + 0.1 * d;
-			v[i] = 0.99 * v[i] + 0.01 * d * d;
-			p[i] -= 0.1 * 0.01 * p[i];
-			p[i] -= 0.1 * (m[i] / (1 - pow(0.9, s))) /
-			    (sqrt(v[i] / (1 - pow(0.99, s))) + 1e-8);
-		}
-	}
-	for (int i = 0; i < 3; i++)
-		worst = fmax(worst, fabs(p[i] - (double)w[i]));
-	ok(st == ACCEL_OK && worst < 1e-5, "AdamW is the plain formula");
-	ok(fabsf(norm - sqrtf(14)) < 1e-5f, "the norm is of the average");
-	ok(g[0] == 0, "the step clears the gradients");
-	ok(accel_fini(world1) == ACCEL_OK, "the end");
+	shuffles();
+	for (int stream = 0; stream < 2; stream++)
+		for (int n = 0; n < 4; n += 3)
+			errors(stream, n);
 	return tap_done();
 }

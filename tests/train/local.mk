@@ -3,8 +3,8 @@ train_tests = %D%/loader %D%/cxx
 check_PROGRAMS += $(train_tests) %D%/rank
 TESTS += $(train_tests) %D%/ranks.t
 dist_check_SCRIPTS += %D%/ranks.t
-%C%_loader_SOURCES = %D%/loader.c
-%C%_loader_LDADD   = libaccel.la -lm
+%C%_loader_SOURCES = %D%/loader.c %D%/deal.h
+%C%_loader_LDADD   = runtime/train/libtrain.la
 %C%_cxx_SOURCES    = %D%/cxx.cc
 %C%_cxx_LDADD      = libaccel.la
 %C%_rank_SOURCES   = %D%/rank.c
@@ -14,3 +14,16 @@ check_PROGRAMS += %D%/track
 TESTS += %D%/track
 %C%_track_SOURCES = %D%/track.c
 %C%_track_LDADD   = runtime/train/libtrain.la
+
+check_PROGRAMS += %D%/alone
+TESTS += %D%/alone
+%C%_alone_SOURCES = %D%/alone.c
+%C%_alone_LDADD   = libaccel.la -lm
+
+# Ranks of one program.
+check_PROGRAMS += %D%/spawn %D%/user
+TESTS += %D%/spawn %D%/user
+%C%_spawn_SOURCES = %D%/spawn.c %D%/world.h
+%C%_spawn_LDADD   = runtime/train/libtrain.la
+%C%_user_SOURCES  = %D%/user.c %D%/world.h
+%C%_user_LDADD    = runtime/train/libtrain.la
