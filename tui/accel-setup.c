@@ -12,6 +12,7 @@
 #include "runtime/cli/cli.h"
 #include "runtime/cli/setup.h"
 #include "runtime/config/words.h"
+#include "tui/draft.h"
 #include "tui/form.h"
 #include "tui/plain.h"
 #include "tui/minimal.h"
@@ -197,6 +198,7 @@ work(struct form *f, const struct setup *o, char **words, struct err *err)
 		return err_set(err, "%s is not written", f->path);
 	if (form_save(f, err))
 		return -1;
+	draft_drop(f);
 	printf("%s: wrote %s\n", program, f->path);
 	return 0;
 }

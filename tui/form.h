@@ -159,6 +159,21 @@ int  form_help(const struct form *f, int item, struct buf *out);
 const char *form_origin(const struct form *f, int item);
 /* When it has a meaning, in words; nothing where always. */
 int  item_needs(int item, struct buf *out);
+/* What was set and has no effect now, a line each. */
+int  form_idle(const struct form *f, struct buf *out);
+/* What a rank takes: of its GPU, or of the host where it trains there. */
+struct need {
+	double	bytes, room;		/* room 0: not known */
+	double	host;			/* beside the GPU */
+	bool	cpu, over;
+};
+/* False where the model is not known. */
+bool form_memory(const struct form *f, struct need *out);
+int  form_gib(double bytes, struct buf *out);
+/* "29.8 of 80.0 GiB", or why it is not known. */
+int  form_memory_say(const struct form *f, struct buf *out);
+/* "parameters 0.9  gradients 0.9  activations 28.0 (guess)" */
+int  form_memory_parts(const struct form *f, struct buf *out);
 /* The 0-based line of f->text where the field stands, or -1. */
 long form_line(const struct form *f, int item);
 

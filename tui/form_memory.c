@@ -69,3 +69,78 @@ form_estimate(struct form *f)
 	memory_order_take(&order, form_now(f), &f->site);
 	f->estimated = !memory_estimate(&f->memory, &order, &f->memory_fault);
 }
+
+bool
+form_memory(const struct form *f, struct need *out)
+{
+	memset(out, 0, sizeof *out);
+	if (!f->estimated)
+		return false;
+	out->bytes = f->memory.total[ON_DEVICE];
+	out->room = f->site.gpu_memory;
+	out->cpu = form_now(f)->main.use_cpu ||
+	    form_now(f)->main.distributed_type == dist_MULTI_CPU;
+	if (out->cpu) {
+		out->bytes += f->memory.total[ON_HOST];
+		out->room = f->site.memory;
+	} else
+		out->host = f->memory.total[ON_HOST];
+	out->over = out->room > 0 && out->bytes > out->room;
+	return true;
+}
+
+int
+form_gib(double bytes, struct buf *out)
+{
+	double gib = bytes / (1 << 30);
+
+	return buf_addf(out, gib < 1000 ? "%.1f" : "%.0f", gib);
+}
+
+int
+form_memory_say(const struct form *f, struct buf *out)
+{
+	struct need need;
+
+	if (!form_memory(f, &need))
+		return buf_addf(out, "not known: %s", *f->model_fault.text ?
+		    f->model_fault.text : *f->memory_fault.text ?
+		    f->memory_fault.text : "say which model (3 Training)");
+	form_gib(need.bytes, out);
+	if (need.room > 0) {
+		buf_adds(out, " of ");
+		form_gib(need.room, out);
+	}
+	buf_addf(out, " GiB%s", need.over ? " !" : need.room > 0 ? "" :
+	    need.cpu ? "" : " (no GPU's size is known)");
+	if (need.host > 0) {
+		buf_adds(out, "    host ");
+		form_gib(need.host, out);
+		buf_adds(out, " GiB");
+	}
+	return buf_failed(out) ? -1 : 0;
+}
+
+int
+form_memory_parts(const struct form *f, struct buf *out)
+{
+	const struct memory *m = &f->memory;
+	size_t from = out->len;
+
+	for (int part = 0; f->estimated && part < MEMORY_PARTS; part++) {
+		bool guess = false;
+
+		if (m->part[part] < (1 << 20) * 10)
+			continue;
+		for (size_t i = 0; i < m->terms; i++)
+			guess |= m->term[i].part == (enum memory_part)part &&
+			    m->term[i].guess;
+		buf_addf(out, "%s%s ", out->len > from ? "  " : "",
+		    memory_part_names[part]);
+		form_gib(m->part[part], out);
+		buf_adds(out, guess ? " (guess)" : "");
+	}
+	if (f->estimated && m->no_shape)
+		buf_adds(out, "  activations not counted: give a config.json");
+	return buf_failed(out) ? -1 : 0;
+}

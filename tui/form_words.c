@@ -161,6 +161,24 @@ item_name(int item, char *name, size_t room)
 		*name = (char)(*name - 'a' + 'A');
 }
 
+int
+form_idle(const struct form *f, struct buf *out)
+{
+	for (int i = 0; i < FIELD_COUNT; i++) {
+		const struct config *c = form_now(f);
+		struct buf needs = BUF_INIT;
+
+		if (fields[i].flags & FIELD_FLAGONLY || form_applies(f, i) ||
+		    (!c->in_file[i] && c->origin[i] < ORIGIN_FLAG))
+			continue;
+		item_needs(i, &needs);
+		buf_addf(out, "%s has no effect now%s%s\n", fields[i].key,
+		    needs.len ? ": needs " : "", buf_text(&needs));
+		buf_clear(&needs);
+	}
+	return buf_failed(out) ? -1 : 0;
+}
+
 /* By key and section; a JSON file quotes the key. */
 long
 form_line(const struct form *f, int item)

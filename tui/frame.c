@@ -84,6 +84,29 @@ has_problem(const struct form *f, long line)
 	return false;
 }
 
+/* One line of the file; returns how many rows it took. */
+static int
+draw_line(struct screen *s, struct area a, char mark, const char *line,
+    size_t n, enum look look)
+{
+	char text[1024];
+	size_t blanks = strspn(line, " ");
+
+	paint_look(s, look);
+	snprintf(text, sizeof text, "%c ", mark);
+	if (a.h > 0)
+		paint_text(a.y, a.x, 2, text);
+	snprintf(text, sizeof text, "%.*s", (int)(n < 1000 ? n : 1000), line);
+	/* From 100 columns on nothing is cut. */
+	if (a.w + 2 >= 48 && blanks < n)
+		n = (size_t)paint_wrap((struct area){ a.y, a.x + 2, a.h,
+		    a.w - 2 }, 0, text);
+	else if (a.h > 0)
+		n = (size_t)paint_text(a.y, a.x + 2, a.w - 2, text) > 0;
+	paint_look(s, LOOK_PLAIN);
+	return n ? (int)n : 1;
+}
+
 /* The file as it will be, scrolled so that the last change, or the field under
  * the cursor, is in sight. */
 void
@@ -92,6 +115,7 @@ frame_file(struct screen *s, struct area a)
 	const struct form *f = s->form;
 	const char *before = buf_text(&f->first), *at;
 	long line = 0, lines = 0, focus = -1, top;
+	int y = 0;
 
 	for (at = buf_text(&f->text); (at = strchr(at, '\n')); at++)
 		lines++;
@@ -100,103 +124,43 @@ frame_file(struct screen *s, struct area a)
 	if (focus < 0 && form_item(f) >= 0)
 		focus = form_line(f, form_item(f));
 	top = focus < a.h ? 0 : paint_scroll(focus, lines, a.h);
-	for (at = buf_text(&f->text); *at && line < top + a.h; line++) {
+	for (at = buf_text(&f->text); *at && y < a.h; line++) {
 		size_t n = strcspn(at, "\n");
-		char text[512];
 		bool changed = !has_line(before, at, n);
 		bool bad = has_problem(f, line);
 
-		snprintf(text, sizeof text, "%c %.*s", bad ? '!' : changed ?
-		    '*' : ' ', (int)(n < 500 ? n : 500), at);
-		if (line >= top) {
-			paint_look(s, bad ? LOOK_PROBLEM : changed ?
+		if (line >= top)
+			y += draw_line(s, (struct area){ a.y + y, a.x,
+			    a.h - y, a.w }, bad ? '!' : changed ? '*' : ' ',
+			    at, n, bad ? LOOK_PROBLEM : changed ?
 			    LOOK_CHANGED : LOOK_PLAIN);
-			paint_text(a.y + (int)(line - top), a.x, a.w, text);
-		}
 		at += n + (at[n] == '\n');
 	}
-	paint_look(s, LOOK_PLAIN);
-}
-
-static void
-say_gib(struct buf *out, double bytes)
-{
-	buf_addf(out, bytes < 1024.0 * (1 << 30) ? "%.1f" : "%.0f",
-	    bytes / (1 << 30));
-}
-
-/* "parameters 0.9   gradients 0.9   optimizer 0.0 (guess)" */
-static void
-say_parts(const struct form *f, struct buf *out)
-{
-	for (int part = 0; part < MEMORY_PARTS; part++) {
-		bool guess = false;
-
-		if (f->memory.part[part] < (1 << 20))
-			continue;
-		for (size_t i = 0; i < f->memory.terms; i++)
-			guess |= f->memory.term[i].part ==
-			    (enum memory_part)part &&
-			    f->memory.term[i].guess;
-		buf_addf(out, "%s%s ", out->len ? "   " : "",
-		    memory_part_names[part]);
-		say_gib(out, f->memory.part[part]);
-		buf_adds(out, guess ? " (guess)" : "");
-	}
-	if (f->memory.no_shape)
-		buf_adds(out, "   activations: not known, give a config.json");
 }
 
 static void
 draw_memory(struct screen *s, struct area a)
 {
-	const struct form *f = s->form;
 	struct buf line = BUF_INIT;
-	double room = f->site.gpu_memory, need = f->memory.total[ON_DEVICE];
-	bool cpu = f->estimated && f->memory.total[ON_DEVICE] <= 0;
-	bool over;
+	struct need need;
+	bool known = form_memory(s->form, &need);
 	int x = a.x, bar = a.w >= 90 ? 34 : a.w >= 70 ? 22 : 14;
 
-	if (cpu || form_now(f)->main.use_cpu) {
-		cpu = true;
-		need += f->memory.total[ON_HOST];
-		room = f->site.memory;
+	paint_look(s, need.over ? LOOK_PROBLEM : LOOK_PLAIN);
+	paint_text(a.y, 0, 1, need.over ? "!" : " ");
+	x += paint_text(a.y, x, a.w, form_now(s->form)->main.use_cpu ?
+	    "Memory per rank  " : "Memory per GPU  ");
+	if (known && need.room > 0) {
+		paint_bar(s, a.y, x, bar, need.bytes / need.room);
+		x += bar + 1;
 	}
-	over = f->estimated && room > 0 && need > room;
-	paint_look(s, over ? LOOK_PROBLEM : LOOK_PLAIN);
-	x += paint_text(a.y, x, a.w, cpu ? " Memory per rank  " :
-	    " Memory per GPU  ");
-	if (!f->estimated) {
-		buf_addf(&line, "not known: %s", *f->model_fault.text ?
-		    f->model_fault.text : *f->memory_fault.text ?
-		    f->memory_fault.text : "say which model (3 Training)");
-		paint_text(a.y, x, a.x + a.w - x, buf_text(&line));
-	} else {
-		if (room > 0) {
-			paint_bar(s, a.y, x, bar, need / room);
-			x += bar + 1;
-		}
-		say_gib(&line, need);
-		if (room > 0) {
-			buf_adds(&line, " of ");
-			say_gib(&line, room);
-		}
-		buf_addf(&line, " GiB%s", over ? " !" : room > 0 ? "" :
-		    " (no GPU's size is known)");
-		if (!cpu && f->memory.total[ON_HOST] > 0) {
-			buf_adds(&line, "    host ");
-			say_gib(&line, f->memory.total[ON_HOST]);
-		}
-		paint_text(a.y, x, a.x + a.w - x, buf_text(&line));
-	}
-	if (over)
-		paint_text(a.y, 0, 1, "!");
+	form_memory_say(s->form, &line);
+	paint_text(a.y, x, a.x + a.w - x, buf_text(&line));
 	paint_look(s, LOOK_PLAIN);
 	buf_clear(&line);
-	if (f->estimated && a.h > 1) {
-		say_parts(f, &line);
+	form_memory_parts(s->form, &line);
+	if (a.h > 1)
 		paint_text(a.y + 1, a.x + 2, a.w - 2, buf_text(&line));
-	}
 	buf_clear(&line);
 }
 

@@ -22,7 +22,8 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/review.c \
 	%D%/runview.c \
 	%D%/screen.c %D%/screen.h \
-	%D%/start.c
+	%D%/start.c \
+	%D%/terminal.c %D%/terminal.h
 %C%_libtui_la_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
 %C%_libtui_la_LIBADD = probes/libprobes.la runtime/config/libconfig.la \
 	$(CURSES_LIBS)

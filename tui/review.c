@@ -21,6 +21,7 @@ draw(struct screen *s, struct area a)
 		    errors == 1 ? "" : "s", errors == 1 ? "it" : "them");
 	else
 		buf_adds(&text, "No problems found.\n");
+	form_idle(f, &text);
 	buf_addf(&text, "\nRun it with\n  accel launch --config_file %s %s\n\n",
 	    f->path, s->script ? s->script : "SCRIPT");
 	if (form_unsaved(f) && f->saved.len) {

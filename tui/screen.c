@@ -14,6 +14,7 @@
 #include "tui/frame.h"
 #include "tui/page.h"
 #include "tui/screen.h"
+#include "tui/terminal.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/banned.h"
 
@@ -29,14 +30,6 @@ const struct page *const pages[PAGE_COUNT] = {
 	&page_start, &page_machines, &page_training, &page_strategy,
 	&page_checks, &page_review, &page_launch,
 };
-
-static volatile sig_atomic_t caught;
-
-static void
-on_signal(int sig)
-{
-	caught = sig;
-}
 
 int
 screen_open(struct screen *s, struct err *err)
@@ -320,26 +313,19 @@ tell(struct screen *s, const struct wait *w)
 
 enum news { NEWS_KEY, NEWS_CODE, NEWS_PAGE, NEWS_END };
 
-/* Waits for a key or a page's news.  Signals arrive here alone, so that none is
- * missed between the question and the wait. */
+/* Waits for a key or a page's news. */
 static enum news
-next(struct screen *s, wint_t *key, const sigset_t *open)
+next(struct screen *s, wint_t *key)
 {
 	for (;;) {
 		struct wait w;
-		struct timespec t, *limit = NULL;
 		int kind, found;
 
 		if ((kind = get_wch(key)) != ERR)
 			return kind == KEY_CODE_YES ? NEWS_CODE : NEWS_KEY;
 		gather(s, &w);
-		if (w.ms >= 0) {
-			t.tv_sec = w.ms / 1000;
-			t.tv_nsec = w.ms % 1000 * 1000000L;
-			limit = &t;
-		}
-		found = ppoll(w.p, (nfds_t)w.n, limit, open);
-		if (caught)
+		found = terminal_wait(w.p, w.n, w.ms);
+		if (terminal_caught())
 			return NEWS_END;
 		if (found < 0)
 			continue;	/* a signal that curses wants */
@@ -395,7 +381,7 @@ keep_draft(struct screen *s)
 }
 
 static void
-loop(struct screen *s, const sigset_t *open)
+loop(struct screen *s)
 {
 	const char *sync = getenv("ACCEL_TEST_SYNC");
 	unsigned long keys = 0;
@@ -410,9 +396,9 @@ loop(struct screen *s, const sigset_t *open)
 			printf("\033]0;%lu\007", keys);
 			fflush(stdout);
 		}
-		news = next(s, &key, open);
-		if (news == NEWS_END && caught == SIGINT) {
-			caught = 0;
+		news = next(s, &key);
+		if (news == NEWS_END && terminal_caught() == SIGINT) {
+			terminal_forget();
 			interrupted(s);
 		} else if (news == NEWS_END)
 			return;
@@ -430,49 +416,19 @@ loop(struct screen *s, const sigset_t *open)
 int
 screen_run(struct screen *s, struct err *err)
 {
-	static const int signals[] = { SIGTERM, SIGHUP, SIGINT };
-	struct sigaction on = { .sa_handler = on_signal };
-	sigset_t block, old;
-	SCREEN *terminal;
-
 	if (screen_open(s, err))
 		return -1;
-	terminal = newterm(NULL, stdout, stdin);
-	if (!terminal) {
+	if (terminal_open(!s->no_mouse, err)) {
 		screen_close(s);
-		err_set(err, "the terminal cannot be used: TERM is %s",
-		    getenv("TERM") ? getenv("TERM") : "not set");
-		return err_hint(err, "--plain asks without one");
+		return -1;
 	}
 	if (strcmp(nl_langinfo(CODESET), "UTF-8"))
 		s->ascii = true;
-	sigemptyset(&block);
-	for (size_t i = 0; i < 3; i++) {
-		sigaddset(&block, signals[i]);
-		sigaction(signals[i], &on, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &block, &old);
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	nodelay(stdscr, TRUE);
-	set_escdelay(25);
-	if (!s->no_mouse) {
-		mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED |
-		    BUTTON5_PRESSED, NULL);
-		mouseinterval(0);
-	}
 	screen_setup(s);
 	screen_offer_draft(s);
-	loop(s, &old);
-	endwin();
-	delscreen(terminal);
+	loop(s);
 	screen_close(s);
-	for (size_t i = 0; i < 3; i++)
-		signal(signals[i], SIG_DFL);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (caught)		/* die as the sender expects */
-		raise(caught);
+	terminal_close();
 	return s->done == DONE_NOT ? err_set(err, "the terminal is gone; "
 	    "nothing was written") : 0;
 }

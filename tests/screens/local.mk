@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 check_PROGRAMS += %D%/form %D%/probe %D%/screens
-TESTS += %D%/cuda.t %D%/form %D%/plain.t %D%/probe %D%/screens
-dist_check_SCRIPTS += %D%/cuda.t %D%/plain.t
+TESTS += %D%/cuda.t %D%/form %D%/plain.t %D%/probe %D%/screens %D%/talk.t
+dist_check_SCRIPTS += %D%/cuda.t %D%/plain.t %D%/talk.t
 check_LTLIBRARIES += %D%/libfakecuda.la
 %C%_libfakecuda_la_SOURCES = %D%/fakecuda.c
 # -rpath makes it a shared library, though nothing installs it.
@@ -26,9 +26,11 @@ endif
 # Look at the difference before it is committed.
 update-screens: %D%/screens$(EXEEXT)
 	top_srcdir='$(top_srcdir)' UPDATE=1 %D%/screens$(EXEEXT)
+	top_srcdir='$(top_srcdir)' top_builddir=. UPDATE=1 \
+		sh $(srcdir)/%D%/talk.t
 .PHONY: update-screens
 
-EXTRA_DIST += tests/machines/damaged.xml tests/machines/two-gpus.xml \
+EXTRA_DIST += %D%/talk tests/machines/damaged.xml tests/machines/two-gpus.xml \
 	%D%/ascii-80x24.screen %D%/choices-80x24.screen \
 	%D%/file-60x16.screen %D%/fsdp-100x30.screen \
 	%D%/help-80x24.screen %D%/keys-80x24.screen \

@@ -55,9 +55,62 @@ out=$(printf '%s\n' '?' 1 b MULTI_CPU nonsense q |
 	"$setup" --config_file "$f" 2>&1)
 is "q leaves" $? 1
 has "? explains" "$out" "Key     distributed_type"
-has "b goes back" "$out" "How is training distributed? [NO]"
+has "b goes back" "$out" "The answer is NO, by you"
 has "a mistake is told, and asked again" "$out" "nonsense"
 ok "and nothing is written" test ! -e "$f"
+is "but a draft, for its user alone" "$(stat -c %a "$f.draft")" 600
+out=$(printf 'y\n=\nq\n' | "$setup" --config_file "$f" 2>&1)
+has "the next start offers it" "$out" "earlier start were not saved"
+has "and takes it up" "$out" "The answer is MULTI_CPU, by you"
+out=$(yes '' | "$setup" --config_file "$f" 2>&1)
+has "a file that is written" "$(cat "$f")" "distributed_type: MULTI_CPU"
+ok "leaves no draft" test ! -e "$f.draft"
+rm "$f"
+printf 'torn' >"$f.draft"
+out=$(printf 'y\nq\n' | "$setup" --config_file "$f" 2>&1)
+has "a damaged draft is told" "$out" "They cannot be read: $f.draft:"
+is "and stays" "$(cat "$f.draft")" torn
+rm "$f.draft"
+
+# Answers as flags.
+rm -f "$f"
+out=$("$setup" --config_file "$f" --diff --set debug=true)
+is "--diff: something would change" $? 1
+has "as a difference" "$out" "+debug: true"
+"$setup" --config_file "$f" --defaults >/dev/null
+out=$("$setup" --config_file "$f" --diff)
+is "after writing, nothing would" "$? $out" "0 "
+out=$("$setup" --config_file "$f" --list-new)
+has "--list-new names what the file leaves out" "$out" \
+	"dynamo_config.dynamo_backend=NO"
+lacks() { # NAME TEXT PART
+	case $2 in *"$3"*) ok "$1" false ;; *) ok "$1" true ;; esac
+}
+lacks "and not what it says" "$out" "num_processes="
+"$setup" --config_file "$f" --set distributed_type=FSDP --set fsdp_version=2 \
+	--set fsdp_config.fsdp_offload_params=true --minimal >"$work/min.yaml"
+is "--minimal leaves the defaults out" "$(cat "$work/min.yaml")" \
+"distributed_type: FSDP
+fsdp_config:
+  fsdp_offload_params: true
+  fsdp_version: 2
+num_processes: 2
+use_cpu: true"
+"$setup" --config_file "$f" --set distributed_type=FSDP --set fsdp_version=2 \
+	--set fsdp_config.fsdp_offload_params=true --print >"$work/all.yaml"
+ok "and means the same" "$top_builddir/accel" config diff "$work/min.yaml" \
+	"$work/all.yaml"
+out=$("$setup" --config_file "$f" --set num_machines=3 --check)
+is "--check: something is wrong" $? 1
+has "and says what" "$out" "num_processes 2 is fewer than the 3"
+out=$("$setup" --config_file "$f" --check)
+is "nothing is" $? 0
+has "and says so" "$out" "nothing is wrong"
+out=$("$setup" --config_file "$f" --model 7x --check 2>&1)
+is "a model that is none is an error" $? 1
+out=$("$setup" --config_file "$f" --sequence_length 0 --check 2>&1)
+has "so is no length" "$out" "from 1 to"
+rm "$f"
 
 ok "--defaults writes unasked" "$setup" --config_file "$f" --defaults
 out=$("$setup" --config_file "$f" --defaults 2>&1)
