@@ -27,6 +27,7 @@ include tests/screens/local.mk
 include tests/hosts/local.mk
 include tests/train/local.mk
 include tests/train/optim.mk
+include tests/bench/local.mk
 include tests/python/local.mk
 include tests/fuzz/local.mk
 

@@ -313,13 +313,13 @@ accel_status accel_check_replicas(accel *a);
 
 /* ---- optimizers ------------------------------------------------------------ */
 
-
 /*
- * Ready-made, F32.  One pass over memory, and the same bits on every CPU: no
- * product is contracted into a sum.  After 20 steps parameters are as those of
- * the named class of torch.optim within 1e-6 of the largest.  A group's
- * lr_scale and weight_decay apply; ACCEL_NO_DECAY means none.  The _INIT values
- * are torch's defaults, where it has the optimizer.
+ * Ready-made, for F32, F16 and BF16.  One pass over memory (Adafactor: three),
+ * and the same bits on every CPU: no product is contracted into a sum.  After
+ * 20 steps parameters are as those of the named class of torch.optim within
+ * 1e-6 of the largest.  A group's lr_scale and weight_decay apply;
+ * ACCEL_NO_DECAY means none.  The _INIT values are torch's defaults, where it
+ * has the optimizer.
  */
 
 /* AdamW: decay apart from the gradient (arXiv:1711.05101; torch AdamW).

@@ -45,14 +45,13 @@ fp8_float(uint32_t u)
 static inline uint32_t
 fp8_code(const struct fp8_params p, float x, int saturate)
 {
-	uint32_t u = fp8_bits(x), sign = u >> 24 & 0x80, drop, normal, small;
+	uint32_t bits = fp8_bits(x), sign = bits >> 24 & 0x80;
+	uint32_t u = bits & 0x7fffffff, drop = 23 - p.mantissa, normal, small;
 	uint32_t code, over = saturate ? p.most : p.most + 1;
 
-	u &= 0x7fffffff;
-	drop = 23 - p.mantissa;
 	small = fp8_bits(fp8_float(u) + p.magic) - fp8_bits(p.magic);
-	normal = (u - ((127 - p.bias) << 23) + (1u << (drop - 1)) - 1 +
-	    (u >> drop & 1)) >> drop;
+	normal = (u + (u >> drop & 1) - ((127 - p.bias) << 23) +
+	    (1u << (drop - 1)) - 1) >> drop;
 	code = u < (128 - p.bias) << 23 ? small : normal;
 	code = code > p.most ? over : code;
 	code = u > 0x7f800000 ? 0x7f : code;

@@ -2,6 +2,8 @@
 /* optim: what the ready-made optimizers share. */
 #include "runtime/train/optim.h"
 
+#include "runtime/base/half.h"
+
 #include "runtime/base/banned.h"
 
 accel_status
@@ -9,9 +11,13 @@ optim_check(const char *name, const accel_range *r, int nstate)
 {
 	const char *tensor = r->name != NULL ? r->name : "a range";
 
-	if (r->dtype != ACCEL_F32)
-		return accel__fail(ACCEL_EINVAL, "%s: %s is not F32", name,
-		    tensor);
+	if (r->dtype != ACCEL_F32 && r->dtype != ACCEL_F16 &&
+	    r->dtype != ACCEL_BF16)
+		return accel__fail(ACCEL_EINVAL, "%s: %s is neither F32, F16 "
+		    "nor BF16", name, tensor);
+	if (r->dtype != ACCEL_F32 && r->master == NULL)
+		return accel__fail(ACCEL_EINVAL, "%s: %s has no F32 values: "
+		    "accel_prepare makes them", name, tensor);
 	for (int k = 0; k < nstate; k++)
 		if (r->state[k] == NULL)
 			return accel__fail(ACCEL_EINVAL, "%s: %s has %d of %d "
@@ -36,19 +42,12 @@ optim_decay(const accel_range *r, double decay)
 	return decay;
 }
 
-const float *
-optim_grad(const accel_range *r, size_t at, size_t n, float *buf)
-{
-	(void)n;
-	(void)buf;
-	return (const float *)r->grad + at;
-}
-
 struct piece
-optim_open(const accel_range *r, size_t at, size_t n, struct optim_buf *buf)
+optim_open(const accel_range *r, size_t at, size_t n)
 {
-	struct piece x = { .p = (float *)r->param + at,
-	    .g = optim_grad(r, at, n, buf->g), .n = n };
+	float *p = r->dtype == ACCEL_F32 ? r->param : r->master;
+	struct piece x = { .p = p + at, .g = (const float *)r->grad + at,
+	    .n = n };
 
 	for (int k = 0; k < 4; k++)
 		if (r->state[k] != NULL)
@@ -59,24 +58,23 @@ optim_open(const accel_range *r, size_t at, size_t n, struct optim_buf *buf)
 void
 optim_close(const accel_range *r, size_t at, const struct piece *x)
 {
-	(void)r;
-	(void)at;
-	(void)x;
+	if (r->dtype == ACCEL_F16)
+		f16_from_f32((uint16_t *)r->param + at, x->p, x->n);
+	else if (r->dtype == ACCEL_BF16)
+		bf16_from_f32((uint16_t *)r->param + at, x->p, x->n);
 }
 
 void
 optim_each(const accel_range *r,
     void (*fn)(const struct piece *, const void *), const void *arg)
 {
-	struct optim_buf buf;
-
 	for (size_t at = 0, n; at < r->n; at += n) {
 		struct piece x;
 
 		n = r->n - at;
 		if (n > OPTIM_PIECE)
 			n = OPTIM_PIECE;
-		x = optim_open(r, at, n, &buf);
+		x = optim_open(r, at, n);
 		fn(&x, arg);
 		optim_close(r, at, &x);
 	}

@@ -2,8 +2,9 @@
 /*
  * optim: what the ready-made optimizers share.
  *
- * An optimizer sees a range as pieces of floats.  Those of F32 are used where
- * they lie.
+ * An optimizer sees a range as pieces of floats: parameters of F32 where they
+ * lie, of 16 bits their masters, which are rounded to them piece by piece, while
+ * still in the cache.
  */
 #ifndef RUNTIME_TRAIN_OPTIM_H
 #define RUNTIME_TRAIN_OPTIM_H
@@ -18,24 +19,15 @@ struct piece {
 	size_t		 n;
 };
 
-/* Room for what has to be converted. */
-struct optim_buf {
-	float g[OPTIM_PIECE];
-};
-
 /* May "name" update the range?  It needs "nstate" state arrays. */
 accel_status optim_check(const char *name, const accel_range *r, int nstate);
 /* The rate and decay of the range's group. */
 double optim_lr(const accel_range *r, double lr);
 double optim_decay(const accel_range *r, double decay);
 
-/* Elements [at, at + n) of the range, n <= OPTIM_PIECE; after p has changed,
- * optim_close. */
-struct piece optim_open(const accel_range *r, size_t at, size_t n,
-    struct optim_buf *buf);
+/* Elements [at, at + n) of the range; when p has changed, optim_close. */
+struct piece optim_open(const accel_range *r, size_t at, size_t n);
 void optim_close(const accel_range *r, size_t at, const struct piece *x);
-/* The gradients alone; "buf" has OPTIM_PIECE elements. */
-const float *optim_grad(const accel_range *r, size_t at, size_t n, float *buf);
 
 /* Calls fn over the whole range, in order. */
 void optim_each(const accel_range *r,

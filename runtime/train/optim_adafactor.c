@@ -25,32 +25,19 @@ struct job {
 	float	 eps1;
 };
 
-static size_t
-min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Moves the state on, and puts 1 / (mean of the row means) into "scale". */
 static double
 measure_matrix(const struct job *j, size_t mat)
 {
 	float *row = j->row + mat * j->rows, *col = j->col + mat * j->cols;
-	float buf[OPTIM_PIECE];
 	double mean = 0;
 
 	for (size_t c = 0; c < j->cols; c++)
 		j->sum[c] = 0;
 	for (size_t i = 0; i < j->rows; i++) {
-		size_t at = (mat * j->rows + i) * j->cols;
-		double sum = 0;
+		double sum = vec_add_squares(j->sum, (float *)j->r->grad +
+		    (mat * j->rows + i) * j->cols, j->cols);
 
-		for (size_t c = 0; c < j->cols; c += OPTIM_PIECE) {
-			size_t n = min_size(j->cols - c, OPTIM_PIECE);
-
-			sum += vec_add_squares(j->sum + c,
-			    optim_grad(j->r, at + c, n, buf), n);
-		}
 		row[i] += (float)((sum / (double)j->cols - (double)row[i]) *
 		    j->weight);
 		mean += (double)row[i];
@@ -62,75 +49,31 @@ measure_matrix(const struct job *j, size_t mat)
 	return 1 / (mean > (double)j->eps1 ? mean : (double)j->eps1);
 }
 
-static void
-measure_vector(const struct job *j)
-{
-	float buf[OPTIM_PIECE];
-
-	for (size_t c = 0; c < j->cols; c += OPTIM_PIECE) {
-		size_t n = min_size(j->cols - c, OPTIM_PIECE);
-
-		vec_lerp_squares(j->col + c, optim_grad(j->r, c, n, buf), n,
-		    (float)j->weight);
-	}
-}
-
 struct apply {
-	float keep, step;		/* step 0: measure alone */
+	float keep, step;
 };
 
-/* The sum of squares of the update of one row; with a step it is made. */
-static double
-row_update(const struct job *j, size_t mat, size_t i, float row,
-    const struct apply *to)
-{
-	size_t at = (mat * j->rows + i) * j->cols;
-	const float *col = j->col + mat * j->cols;
-	float least = j->eps1 * j->eps1;
-	struct optim_buf buf;
-	double sum = 0;
-
-	for (size_t c = 0; c < j->cols; c += OPTIM_PIECE) {
-		size_t n = min_size(j->cols - c, OPTIM_PIECE);
-		struct piece x;
-
-		if (to == NULL) {
-			sum += vec_factored_sumsq(optim_grad(j->r, at + c, n,
-			    buf.g), col + c, n, row, least);
-			continue;
-		}
-		x = optim_open(j->r, at + c, n, &buf);
-		vec_factored(x.p, x.g, col + c, n, row, least, to->keep,
-		    to->step);
-		optim_close(j->r, at + c, &x);
-	}
-	return sum;
-}
-
+/* The sum of squares of the update; with "to" it is made. */
 static double
 update(const struct job *j, const double *scale, const struct apply *to)
 {
+	float least = j->eps1 * j->eps1;
 	double sum = 0;
 
-	for (size_t m = 0; m < j->nmat; m++)
-		for (size_t i = 0; i < j->rows; i++)
-			sum += row_update(j, m, i, j->row == NULL ? 1 :
-			    (float)((double)j->row[m * j->rows + i] *
-			    scale[m]), to);
-	return sum;
-}
+	for (size_t i = 0; i < j->nmat * j->rows; i++) {
+		size_t mat = i / j->rows;
+		const float *col = j->col + mat * j->cols;
+		struct piece x = optim_open(j->r, i * j->cols, j->cols);
+		float row = j->row == NULL ? 1 :
+		    (float)((double)j->row[i] * scale[mat]);
 
-static double
-sumsq_of_params(const accel_range *r)
-{
-	struct optim_buf buf;
-	double sum = 0;
-
-	for (size_t at = 0; at < r->n; at += OPTIM_PIECE) {
-		struct piece x = optim_open(r, at,
-		    min_size(r->n - at, OPTIM_PIECE), &buf);
-
-		sum += vec_sumsq(x.p, x.n);
+		if (to == NULL) {
+			sum += vec_factored_sumsq(x.g, col, x.n, row, least);
+			continue;
+		}
+		vec_factored(x.p, x.g, col, x.n, row, least, to->keep,
+		    to->step);
+		optim_close(j->r, i * j->cols, &x);
 	}
 	return sum;
 }
@@ -160,11 +103,11 @@ one(const accel_adafactor_args *o, const accel_range *r, int64_t step)
 		return accel__fail(ACCEL_ENOMEM, "accel_adafactor: no memory "
 		    "for %zu sums of %s", j.cols, r->name);
 	j.sum = scale + j.nmat;
-	rms = sqrt(sumsq_of_params(r) / n);
+	rms = sqrt(vec_sumsq(optim_open(r, 0, r->n).p, r->n) / n);
 	alpha = (rms > o->eps2 ? rms : o->eps2) *
 	    fmin(lr, 1 / sqrt((double)step));
 	if (j.row == NULL)
-		measure_vector(&j);
+		vec_lerp_squares(j.col, r->grad, r->n, (float)j.weight);
 	else
 		for (size_t m = 0; m < j.nmat; m++)
 			scale[m] = measure_matrix(&j, m);

@@ -155,28 +155,53 @@ vec_scale_sumsq(float *x, size_t n, float by)
 	return fold(lane) + rest;
 }
 
-/* Of numbers without a sign the bits compare as the numbers do. */
+/* Rare: the largest where there are NaNs. */
+static uint32_t
+largest_number(const float *x, size_t n)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t bits = fp8_bits(x[i]) & 0x7fffffff;
+
+		if (bits <= 0x7f800000 && bits > most)
+			most = bits;
+	}
+	return most;
+}
+
+/*
+ * Of numbers without a sign the bits compare as the numbers do, and NaN is
+ * above all.  Codes are made in 32 bits and narrowed apart: with both in one
+ * loop GCC 12 takes the narrowest vectors.
+ */
+#define FP8_BLOCK 512
 #define FP8_LOOP(params)						\
 	_Pragma("omp simd reduction(max:most)")				\
-	for (size_t i = 0; i < n; i++) {				\
-		uint32_t bits = fp8_bits(x[i]) & 0x7fffffff;		\
+	for (size_t i = 0; i < len; i++) {				\
+		uint32_t bits = fp8_bits(x[at + i]) & 0x7fffffff;	\
 									\
-		bits = bits > 0x7f800000 ? 0 : bits;			\
 		most = bits > most ? bits : most;			\
-		code[i] = (uint8_t)fp8_code(params, x[i] * scale, 1);	\
+		wide[i] = fp8_code(params, x[at + i] * scale, 1);	\
 	}
 
 CLONES float
 vec_fp8(uint8_t *restrict code, const float *restrict x, size_t n,
     float scale, int e5m2)
 {
-	uint32_t most = 0;
+	uint32_t wide[FP8_BLOCK], most = 0;
 
-	if (e5m2)
-		FP8_LOOP(FP8_E5M2)
-	else
-		FP8_LOOP(FP8_E4M3)
-	return fp8_float(most);
+	for (size_t at = 0, len; at < n; at += len) {
+		len = n - at < FP8_BLOCK ? n - at : FP8_BLOCK;
+		if (e5m2)
+			FP8_LOOP(FP8_E5M2)
+		else
+			FP8_LOOP(FP8_E4M3)
+#pragma omp simd
+		for (size_t i = 0; i < len; i++)
+			code[at + i] = (uint8_t)wide[i];
+	}
+	return fp8_float(most > 0x7f800000 ? largest_number(x, n) : most);
 }
 
 CLONES double

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "runtime/base/half.h"
 #include "runtime/train/accel.h"
 #include "tests/tap.h"
 
@@ -100,28 +101,55 @@ update(const struct golden *c, const accel_range *r, int64_t step)
 	return ACCEL_EINVAL;
 }
 
-static void
-compare(const struct golden *c)
+/* Runs all steps; "p" are the values in F32, "half" the 16-bit ones. */
+static accel_status
+train(const struct golden *c, accel_dtype dtype, float *p, uint16_t *half)
 {
-	static float p[MOST], g[MOST], state[2][MOST];
+	static float g[MOST], state[2][MOST];
 	accel_range r = { .n = c->n, .param = p, .grad = g,
-	    .state = { state[0], state[1] }, .dtype = ACCEL_F32,
-	    .name = "w", .ndim = c->ndim, .shape = c->shape };
-	double largest = 0, off = 0;
+	    .state = { state[0], state[1] }, .dtype = dtype, .name = "w",
+	    .ndim = c->ndim, .shape = c->shape };
 	accel_status st = ACCEL_OK;
 
+	if (dtype != ACCEL_F32) {
+		r.param = half;
+		r.master = p;
+	}
 	memset(state, 0, sizeof(state));
 	noise(p, c->n, 1, 1);
 	for (long step = 1; step <= c->steps && st == ACCEL_OK; step++) {
 		noise(g, c->n, (uint32_t)step + 1, step % 5 ? 0.5f : 2);
 		st = update(c, &r, step);
 	}
+	return st;
+}
+
+static void
+compare(const struct golden *c)
+{
+	static float p[MOST], master[MOST];
+	static uint16_t half[MOST + 1];
+	double largest = 0, off = 0;
+	accel_status st = train(c, ACCEL_F32, p, NULL);
+	int wrong = 0;
+
 	for (size_t i = 0; i < c->n; i++) {
 		largest = fmax(largest, fabs((double)c->want[i]));
 		off = fmax(off, fabs((double)p[i] - (double)c->want[i]));
 	}
 	ok(st == ACCEL_OK && off <= TOLERANCE * largest, "%s", c->title);
 	printf("# off by %.1e of the largest\n", off / largest);
+
+	for (accel_dtype t = ACCEL_F16; t <= ACCEL_BF16; t++) {
+		half[c->n] = 0xabcd;
+		st = train(c, t, master, half);
+		wrong += st != ACCEL_OK || half[c->n] != 0xabcd ||
+		    memcmp(master, p, c->n * sizeof(*p)) != 0;
+		for (size_t i = 0; i < c->n; i++)
+			wrong += half[i] != (t == ACCEL_F16 ?
+			    f16_of(p[i]) : bf16_of(p[i]));
+	}
+	ok(wrong == 0, "and 16 bits are these, rounded");
 }
 
 static void
@@ -177,6 +205,9 @@ refusals(void)
 	r.dtype = ACCEL_F64;
 	ok(accel_lion(&lion, &r, 1, 1) == ACCEL_EINVAL,
 	    "F64 is refused");
+	r.dtype = ACCEL_BF16;
+	ok(accel_lion(&lion, &r, 1, 1) == ACCEL_EINVAL,
+	    "16 bits without values in F32 are refused");
 }
 
 /* ---- groups, through accel_step ------------------------------------------ */
@@ -273,11 +304,67 @@ groups(void)
 	accel_fini(a);
 }
 
+/* ---- Adafactor's state, as accel_prepare makes it ------------------------- */
+
+static float fw[6 * 10], fg[6 * 10], bias[10], bg[10];
+
+static accel_status
+some(void *user)
+{
+	noise(fg, 60, *(uint32_t *)user, 1);
+	noise(bg, 10, *(uint32_t *)user, 1);
+	return ACCEL_OK;
+}
+
+/* Both sides: the same numbers with state of one's own, longer than needed. */
+static void
+factored(void)
+{
+	accel_tensor t[2] = {
+		{ "w", fw, fg, ACCEL_F32, 0, 3, { 2, 3, 10 } },
+		{ "b", bias, bg, ACCEL_F32, 0, 1, { 10 } },
+	};
+	static float w2[60], b2[10], g2[60], s2[60], s3[10];
+	accel_range r[2] = {
+		{ .n = 60, .param = w2, .grad = g2, .state = { s2 },
+		  .name = "w", .ndim = 3, .shape = t[0].shape },
+		{ .n = 10, .param = b2, .grad = g2, .state = { s3 },
+		  .name = "b", .ndim = 1, .shape = t[1].shape },
+	};
+	accel_adafactor_args o = ACCEL_ADAFACTOR_INIT;
+	accel_status st;
+	accel *a = NULL;
+
+	noise(fw, 60, 77, 1);
+	noise(bias, 10, 78, 1);
+	memcpy(w2, fw, sizeof(w2));
+	memcpy(b2, bias, sizeof(b2));
+	st = accel_init(NULL, &a);
+	if (st == ACCEL_OK)
+		st = accel_unit(a, "u", t, 2, NULL);
+	if (st == ACCEL_OK)
+		st = accel_prepare(a, ACCEL_FACTORED);
+	for (uint32_t seed = 1; seed <= 3 && st == ACCEL_OK; seed++) {
+		st = accel_backward(a, some, &seed);
+		if (st == ACCEL_OK)
+			st = accel_step(a, accel_adafactor, &o);
+		noise(g2, 60, seed, 1);
+		accel_adafactor(&o, r, 2, seed);
+	}
+	ok(st == ACCEL_OK && memcmp(w2, fw, sizeof(w2)) == 0 &&
+	    memcmp(b2, bias, sizeof(b2)) == 0,
+	    "ACCEL_FACTORED is enough for Adafactor");
+	/* Rows and columns of two matrices of 3 by 10. */
+	ok(s2[25] != 0 && s2[26] == 0, "26 numbers for 60");
+	accel_fini(a);
+}
+
 int
 main(void)
 {
 	goldens();
 	refusals();
 	groups();
+	factored();
 	return tap_done();
 }

@@ -22,3 +22,11 @@ check_PROGRAMS += tests/train/optim_cxx
 TESTS += tests/train/optim_cxx
 tests_train_optim_cxx_SOURCES = tests/train/optim_cxx.cc
 tests_train_optim_cxx_LDADD   = libaccel.la
+
+# Compiled with the flags of libvec, so that nothing but the target differs.
+check_PROGRAMS += tests/train/vec
+TESTS += tests/train/vec
+tests_train_vec_SOURCES = tests/train/vec.c tests/train/vec_plain.c \
+	tests/tap.h
+tests_train_vec_CFLAGS  = $(runtime_train_libvec_la_CFLAGS)
+tests_train_vec_LDADD   = runtime/train/libtrain.la -lm
