@@ -109,49 +109,9 @@ for k in 1 2 3; do
 	cat "$work/locked.pub" >>"$(host_home $k)/.ssh/authorized_keys"
 done
 sed "s,IdentityFile .*,IdentityFile $work/locked," "$good" >"$config"
-cat >"$work/terminal.py" <<'PY'
-# ANSWER... -- COMMAND: runs it on a terminal and answers each question; prints
-# what was shown, then "questions N, echo on|off, status N".
-import os, pty, select, signal, sys, termios, time
-cut = sys.argv.index("--")
-answers, argv = sys.argv[1:cut], sys.argv[cut + 1:]
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(argv[0], argv)
-shown, asked, end = b"", 0, time.time() + 40
-while time.time() < end:
-    if select.select([fd], [], [], 0.2)[0]:
-        try:
-            block = os.read(fd, 65536)
-        except OSError:
-            break
-        if not block:
-            break
-        shown += block
-    if shown.count(b": ", shown.rfind(b"passphrase of")) and \
-            shown.count(b"passphrase of") > asked:
-        # Only once it listens without echo.
-        if termios.tcgetattr(fd)[3] & termios.ECHO:
-            continue
-        answer = answers[min(asked, len(answers) - 1)]
-        asked += 1
-        if answer == "^C":
-            os.kill(pid, signal.SIGINT)
-        else:
-            os.write(fd, os.fsencode(answer) + b"\n")
-echo = "?"
-try:
-    echo = "on" if termios.tcgetattr(fd)[3] & termios.ECHO else "off"
-except termios.error:
-    pass
-status = os.waitpid(pid, 0)[1]
-print(shown.decode(errors="replace"))
-print("questions %d, echo %s, status %d" % (asked, echo,
-      os.waitstatus_to_exitcode(status)))
-PY
 terminal() { # answers... -- : a launch on three hosts
-	python3 "$work/terminal.py" "$@" "$top_builddir/accel" launch --cpu \
-		--connect_timeout 20 --ssh_config "$config" \
+	python3 "$top_srcdir/tests/hosts/terminal.py" "passphrase of" "$@" \
+		"$top_builddir/accel" launch --cpu --connect_timeout 20 --ssh_config "$config" \
 		--hosts "$host1:1,$host2:1,$host3:1" --no_python /bin/true \
 		>"$work/out" 2>&1
 	out=$(cat "$work/out")
