@@ -50,3 +50,7 @@ check_PROGRAMS += %D%/gpus
 TESTS += %D%/gpus
 %C%_gpus_SOURCES = %D%/gpus.c tests/tap.h
 %C%_gpus_LDADD = runtime/launch/liblaunch.la
+check_PROGRAMS += %D%/compare
+TESTS += %D%/compare
+%C%_compare_SOURCES = %D%/compare.c tests/tap.h
+%C%_compare_LDADD = runtime/launch/liblaunch.la
