@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/err.h"
+#include "runtime/launch/plan_map.h"
 
 #include "runtime/base/banned.h"
 
@@ -59,6 +60,9 @@ plan_command(struct plan *plan, const struct hosts *hosts, char *const *argv,
 				goto nomem;
 		if (environment(&new, i, env) < 0)
 			goto nomem;
+		if (new.hosts.host[i].gpus && plan_gpus(&new, &new.rank[i],
+		    "CUDA_VISIBLE_DEVICES", err) < 0)
+			goto fail;
 	}
 	*plan = new;
 	return 0;

@@ -227,6 +227,11 @@ here=$(ls -l /proc/self/fd </dev/null | grep -c 'null$')
 out=$($accel launch --cpu --num_processes 2 --no_python ls -l /proc/self/fd |
 	grep -c 'null$')
 is "no descriptor of ours is left in a rank, but stdin" "$out" $((2 * here))
+# A shell ignores SIGINT and SIGQUIT for what it has in the background, and we
+# forward them.
+is "signals that a shell ignores are the ranks' to take" "$(sh -c \
+	'trap "" INT QUIT && exec "$@"' _ $accel launch --cpu --num_processes 1 \
+	--no_python sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status)" 0
 cat >slow.sh <<'EOF'
 #!/bin/sh
 trap 'timeout 4 tail -f /dev/null; echo saved >saved.$RANK; exit' TERM

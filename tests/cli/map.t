@@ -79,6 +79,10 @@ is "ranks see the host's list" "$(ran | cut -d' ' -f4 | tr '\n' ' ')" "3,1 3,1 "
 "$accel" launch --hosts localhost:2/gpus=0 --no_python ./rank.sh >out 2>said
 is "two ranks and a list of one GPU are an error" "$?" 1
 has "which says so" "$(cat said)" "2 ranks and a list of 1 GPU"
+is "any command sees the host's list" "$("$accel" run \
+	--hosts localhost/gpus=3+1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" 3,1
+is "or without one what there is" "$(CUDA_VISIBLE_DEVICES=5 "$accel" run \
+	sh -c 'echo $CUDA_VISIBLE_DEVICES')" 5
 "$accel" launch --cpu --num_processes 2 --map_by gpu --no_python ./rank.sh \
 	>out 2>said
 status=$?

@@ -6,10 +6,12 @@
 hosts_up 2
 
 ranks=$work/ranks
-begin() { # flags...: a run of signals.sh; what it does is in $what
+begin() { # flags...: a run of signals.sh; what it does is in $what, which
+	# signals the launcher finds ignored in $ignored
 	rm -rf "$ranks"
 	mkdir "$ranks"
-	timeout -k 1 60 "$top_builddir/accel" launch --cpu \
+	timeout -k 1 60 sh -c 'trap "" $0 && exec "$@"' "${ignored:-PIPE}" \
+		"$top_builddir/accel" launch --cpu \
 		--ssh_config "$ssh_config" \
 		--hosts "$host1:1,$host2:1" "$@" --no_python \
 		"$top_srcdir/tests/hosts/signals.sh" "$ranks" $what \
@@ -52,10 +54,20 @@ for pair in INT:130 TERM:143 HUP:129 QUIT:131; do
 	ends 5 "${pair#*:}" "$sig"
 	is "each rank gets SIG$sig once" "$(got)" "$sig / $sig "
 done
+# As nohup starts it: a terminal that goes is no reason to end.
+ignored=HUP
+ok "ranks run" begin_and_run
+tell HUP
+tell USR1
+both_got() { [ -s "$ranks/0" ] && [ -s "$ranks/1" ]; }
+ok "a signal behind an ignored SIGHUP arrives" await 5 both_got
+is "and the SIGHUP did not" "$(got)" "USR1 / USR1 "
+tell TERM
+ends 5 143 "TERM"
+ignored=
 for sig in USR1 USR2; do
 	ok "ranks run" begin_and_run
 	tell "$sig"
-	both_got() { [ -s "$ranks/0" ] && [ -s "$ranks/1" ]; }
 	ok "SIG$sig arrives" await 5 both_got
 	tell TERM
 	ends 5 143 "$sig, then TERM"
