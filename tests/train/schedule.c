@@ -13,24 +13,25 @@
 #include "runtime/train/accel.h"
 #include "tests/tap.h"
 
-static float w, dw;
+static float w, dw, next_gradient = 1;
 
 static accel_status
 backward(void *user)
 {
 	(void)user;
-	dw += 1;
+	dw += next_gradient;
 	return ACCEL_OK;
 }
 
 static accel *
-start(int grad_accum)
+start(int grad_accum, float loss_scale)
 {
 	accel_config config = ACCEL_CONFIG_INIT;
 	accel_tensor t = { "w", &w, &dw, ACCEL_F32, 0, 1, { 1 } };
 	accel *a = NULL;
 
 	config.grad_accum = grad_accum;
+	config.loss_scale = loss_scale;
 	if (accel_init(&config, &a) != ACCEL_OK ||
 	    accel_unit(a, "w", &t, 1, NULL) != ACCEL_OK ||
 	    accel_prepare(a, 0) != ACCEL_OK) {
@@ -140,7 +141,7 @@ static void
 curves(void)
 {
 	FILE *file = open_data();
-	accel *a = start(1);
+	accel *a = start(1, 0);
 	char line[2000];
 	int n = 0;
 
@@ -165,7 +166,7 @@ twice(void *user, int64_t count)
 static void
 steps(void)
 {
-	accel *a = start(2);
+	accel *a = start(2, 0);
 	accel_schedule how = ACCEL_SCHEDULE_INIT;
 	accel_sgd_args sgd = { 0.5, 0, 0, 0, 0 };
 	accel_scheduler_state state;
@@ -204,10 +205,36 @@ steps(void)
 	accel_fini(a);
 }
 
+/* Inside Accelerate a scheduler asks its optimizer whether it was skipped. */
+static void
+overflow(void)
+{
+	accel *a = start(1, 1024);
+	accel_schedule how = ACCEL_SCHEDULE_INIT;
+	accel_sgd_args sgd = { 1, 0, 0, 0, 0 };
+	accel_scheduler *s;
+	int moved[3];
+
+	how.kind = ACCEL_LR_LINEAR;
+	how.total = 10;
+	accel_scheduler_new(a, &sgd.lr, &how, &s);
+	for (int i = 0; i < 3; i++) {
+		next_gradient = i == 1 ? INFINITY : 1;
+		accel_backward(a, backward, NULL);
+		accel_step(a, accel_sgd, &sgd);
+		moved[i] = accel_scheduler_step(s) == ACCEL_OK;
+	}
+	next_gradient = 1;
+	ok(moved[0] && !moved[1] && moved[2] && same(sgd.lr, 0.8),
+	    "a step skipped for an overflow does not move the rate");
+	accel_scheduler_free(s);
+	accel_fini(a);
+}
+
 static void
 refusals(void)
 {
-	accel *a = start(1);
+	accel *a = start(1, 0);
 	accel_schedule how = ACCEL_SCHEDULE_INIT;
 	int64_t down[] = { 5, 4 };
 	double lr = 0.1;
@@ -300,7 +327,7 @@ static int
 rank(void)
 {
 	FILE *file = open_data();
-	accel *a = start(2);
+	accel *a = start(2, 0);
 	char line[2000];
 	int n = 0;
 
@@ -323,6 +350,7 @@ main(int argc, char **argv)
 		return rank();
 	curves();
 	steps();
+	overflow();
 	refusals();
 	return tap_done();
 }
