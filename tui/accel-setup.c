@@ -16,6 +16,7 @@
 #include "tui/form.h"
 #include "tui/plain.h"
 #include "tui/minimal.h"
+#include "tui/runview_screen.h"
 #include "tui/screen.h"
 #include "runtime/base/banned.h"
 
@@ -63,48 +64,85 @@ apply_seeds(struct form *f, const struct setup *o, struct err *err)
 	return 0;
 }
 
-/* The launcher beside this program, else the one in PATH. */
+static bool
+wants_plain(const struct setup *o)
+{
+	return o->plain || !runview_possible();
+}
+
+static bool
+wants_color(const struct setup *o)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return !o->no_color && !(no_color && *no_color);
+}
+
+/* Runs accel with those words: on the launch screen, or in our place where
+ * there is none.  The accel beside this program, else the one in PATH. */
 static int
-launch(const struct form *f, char **script, struct err *err)
+start(const struct setup *o, struct strv *argv, struct err *err)
 {
 	char self[4096], *slash;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 8);
-	struct strv argv = STRV_INIT;
+	struct runview_order order = {
+		.accel = self, .argv = argv->item, .ascii = o->ascii,
+		.no_mouse = o->no_mouse, .color = wants_color(o),
+	};
 
 	self[n > 0 ? n : 0] = '\0';
 	if ((slash = strrchr(self, '/')))
 		memcpy(slash + 1, "accel", 6);
+	if (!slash || access(self, X_OK))
+		snprintf(self, sizeof self, "accel");
+	if (!wants_plain(o))
+		return runview_run(&order, err);
+	execvp(self, argv->item);
+	return err_set(err, "cannot start accel: %s", strerror(errno));
+}
+
+static int
+launch(const struct form *f, const struct setup *o, char **script,
+    struct err *err)
+{
+	struct strv argv = STRV_INIT;
+	int code;
+
 	strv_add(&argv, "accel");
 	strv_add(&argv, "launch");
 	strv_add(&argv, "--config_file");
 	strv_add(&argv, f->path);
 	while (*script)
 		strv_add(&argv, *script++);
-	if (slash && !access(self, X_OK))
-		execv(self, argv.item);
-	execvp("accel", argv.item);
+	code = start(o, &argv, err);
 	strv_clear(&argv);
-	return err_set(err, "cannot start accel: %s", strerror(errno));
+	return code;
 }
 
-static bool
-wants_plain(const struct setup *o)
+/* accel launch --view screen: any command of accel that starts ranks. */
+static int
+follow(const struct setup *o, char **words, struct err *err)
 {
-	const char *term = getenv("TERM");
+	struct strv argv = STRV_INIT;
+	int code;
 
-	return o->plain || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-	    !term || !*term || !strcmp(term, "dumb") || getenv("ACCESSIBLE");
+	strv_add(&argv, "accel");
+	while (*words)
+		strv_add(&argv, *words++);
+	code = start(o, &argv, err);
+	strv_clear(&argv);
+	return code;
 }
 
-/* 0 written or left as it was, 1 not wanted, -1 error. */
+/* 0 written or left as it was, 1 not wanted, -1 error; or the exit code of the
+ * run that was launched. */
 static int
 ask(struct form *f, const struct setup *o, char **words, struct err *err)
 {
-	const char *no_color = getenv("NO_COLOR");
 	struct buf script = BUF_INIT;
 	struct screen s = {
 		.form = f, .ascii = o->ascii, .no_mouse = o->no_mouse,
-		.color = !o->no_color && !(no_color && *no_color),
+		.color = wants_color(o),
 	};
 	int status;
 
@@ -120,7 +158,7 @@ ask(struct form *f, const struct setup *o, char **words, struct err *err)
 		status = screen_run(&s, err);
 	buf_clear(&script);
 	if (status >= 0 && s.done == DONE_LAUNCH)
-		return launch(f, words, err);
+		return launch(f, o, words, err);
 	if (status || wants_plain(o))
 		return status;
 	if (f->saved.len && !form_unsaved(f))
@@ -241,19 +279,26 @@ main(int argc, char **argv)
 	struct err err = ERR_INIT;
 	char **words = NULL;
 	int count, status;
+	bool launches = false, follows = false;
 
 	setlocale(LC_CTYPE, "");
-	/* What stands behind --launch is for accel launch. */
-	for (int i = 1; i < argc && !words; i++)
-		if (!strcmp(argv[i], "--launch")) {
+	/* What stands behind --launch is for accel launch, and behind --follow
+	 * for accel. */
+	for (int i = 1; i < argc && !words; i++) {
+		launches = !strcmp(argv[i], "--launch");
+		follows = !strcmp(argv[i], "--follow");
+		if (launches || follows) {
 			words = argv + i + 1;
 			argv[i] = NULL;
 		}
-	o.launch = words != NULL;
+	}
+	o.launch = words && launches;
 	status = command_read(&command_setup, argv + 1, &o, NULL, &count, &err);
 	if (!status && words && !*words) {
-		err_set(&err, "--launch needs a script");
-		status = err_hint(&err, "accel-setup --launch train.py");
+		err_set(&err, "--%s needs a %s", launches ? "launch" :
+		    "follow", launches ? "script" : "command");
+		status = err_hint(&err, "accel-setup --%s train.py", launches ?
+		    "launch" : "follow launch");
 	}
 	if (status < 0) {
 		err_print(program, &err);
@@ -265,7 +310,8 @@ main(int argc, char **argv)
 		status = 0;
 	} else if (o.version)
 		printf("accel-setup %s\n", PACKAGE_VERSION);
-	else if ((status = run(&o, words, &err)) < 0)
+	else if ((status = follows ? follow(&o, words, &err) :
+	    run(&o, words, &err)) < 0)
 		err_print(program, &err);
 	else if (fflush(stdout) || ferror(stdout)) {
 		err_set(&err, "the output could not be written");
@@ -273,5 +319,5 @@ main(int argc, char **argv)
 		status = 1;
 	}
 	strv_clear(&o.set);
-	return status ? 1 : 0;
+	return status < 0 ? 1 : status;
 }

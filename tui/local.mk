@@ -20,13 +20,22 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/popup.c  %D%/popup.h \
 	%D%/proposal.c \
 	%D%/review.c \
-	%D%/runview.c \
+	%D%/runview.c %D%/runview.h %D%/runview_intern.h \
+	%D%/runview_child.c %D%/runview_child.h \
+	%D%/runview_draw.c \
+	%D%/runview_event.c \
+	%D%/runview_keys.c %D%/runview_keys.def \
+	%D%/runview_log.c %D%/runview_log.h \
+	%D%/runview_move.c \
+	%D%/runview_page.c \
+	%D%/runview_run.c %D%/runview_screen.h \
+	%D%/runview_series.c %D%/runview_series.h \
 	%D%/screen.c %D%/screen.h \
 	%D%/start.c \
 	%D%/terminal.c %D%/terminal.h
-%C%_libtui_la_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
-%C%_libtui_la_LIBADD = probes/libprobes.la runtime/config/libconfig.la \
-	$(CURSES_LIBS)
+%C%_libtui_la_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS) $(JANSSON_CFLAGS)
+%C%_libtui_la_LIBADD = runtime/launch/liblaunch.la probes/libprobes.la \
+	runtime/config/libconfig.la $(CURSES_LIBS) $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += accel-setup
 accel_setup_SOURCES = %D%/accel-setup.c runtime/cli/command.c \

@@ -374,12 +374,20 @@ run_one(const struct command *c, char **argv)
 	struct call	call = { .command = c, .argv = argv };
 	struct err	err = ERR_INIT;
 	int		code = EXIT_USAGE, got;
+	size_t		n = 0;
+	char		**words;
 
-	if (!(call.options = calloc(1, c->size + 1))) {
+	while (argv[n])
+		n++;
+	words = calloc(n + 1, sizeof *words);
+	if (!words || !(call.options = calloc(1, c->size + 1))) {
+		free(words);
 		err_nomem(&err);
 		complain(c, &err);
 		return 1;
 	}
+	memcpy(words, argv, n * sizeof *words);
+	call.words = words;
 	if (c->flags & COMMAND_FIELDS) {
 		config_init(&config);
 		call.config = &config;
@@ -400,6 +408,7 @@ run_one(const struct command *c, char **argv)
 	if (call.config)
 		config_clear(call.config);
 	drop(c, call.options);
+	free(words);
 	/* What a full disk or a closed pipe kept back is no success. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		err_set(&err, "the output could not be written");

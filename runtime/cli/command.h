@@ -76,6 +76,8 @@ struct call {			/* a command whose words were read */
 	struct config		*config;	/* COMMAND_FIELDS; else NULL */
 	int			 argc;		/* words that are no flags */
 	char			**argv;
+	char *const		*words;		/* all behind the command's name,
+						   as they came */
 };
 
 enum {

@@ -484,6 +484,9 @@ run_as(struct call *call, bool check, struct err *err)
 	unsetenv("TORCHELASTIC_USE_AGENT_STORE");
 	if (read_flags(&o, call->options, err) < 0)
 		code = EXIT_USAGE;
+	else if (!check && !o.print &&
+	    (code = view_screen(call, o.view, err)) != 0)
+		;
 	else if (cli_config_load(o.config, o.config_file, true, err) < 0)
 		code = -1;
 	else if (cloud_wanted(o.config) && o.hosts.count) {

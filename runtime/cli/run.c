@@ -152,6 +152,9 @@ run(struct call *call, struct err *err)
 
 	if (read_flags(&o, call, err) < 0)
 		code = EXIT_USAGE;
+	else if ((code = view_screen(call,
+	    &((struct flags *)call->options)->view, err)) != 0)
+		;
 	else if (slurm_choose(((struct flags *)call->options)->transport,
 	    &o.hosts, false, &o.srun, err) < 0)
 		code = -1;

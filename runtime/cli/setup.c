@@ -47,6 +47,8 @@ static const struct option options[] = {
 	    "the mouse stays with the terminal"),
 	SWITCH(struct setup, launch, "launch", 0,
 	    "offer to launch a script, with its words, at the end"),
+	SWITCH(struct setup, follow, "follow", 0,
+	    "run a command of accel, with its words, on the launch screen"),
 	SWITCH(struct setup, version, "version", 0, "the version"),
 	OPTIONS_END
 };

@@ -10,7 +10,8 @@ struct setup {
 	    *optimizer;
 	struct strv	 set;
 	bool		 write, defaults, force, print, list_new, minimal, check,
-	    diff, facts, plain, ascii, no_color, no_mouse, launch, version;
+	    diff, facts, plain, ascii, no_color, no_mouse, launch, follow,
+	    version;
 };
 
 extern const struct command command_setup;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cli/view.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,14 @@
 #include "runtime/base/err.h"
 #include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
+#include "runtime/cli/config.h"
 #include "runtime/launch/descriptors.h"
 #include "runtime/launch/logs.h"
 #include "runtime/launch/plan.h"
 
 #include "runtime/base/banned.h"
+
+enum { FOLLOWED_MS = 2000 };	/* from sample to sample, for a screen */
 
 static void
 choose(struct output_options *to, const struct view_flags *flags)
@@ -70,6 +74,56 @@ all_kept(const struct view *v, const struct supervise_options *how)
 }
 
 int
+view_screen(const struct call *call, const struct view_flags *flags,
+    struct err *err)
+{
+	struct strv	 argv = STRV_INIT;
+	const char	*term = getenv("TERM");
+	char		*program;
+	bool		 bad;
+
+	if (!flags->view || strcmp(flags->view, "screen") ||
+	    getenv("ACCEL_FOLLOWED"))
+		return 0;
+	if (flags->output || flags->input || flags->usage) {
+		err_set(err, "--view screen excludes %s", flags->output ?
+		    "--output" : flags->input ? "--stdin" : "--usage");
+		err_hint(err, "the screen has the terminal for itself");
+		return EXIT_USAGE;
+	}
+	if (!isatty(0) || !isatty(1) || !term || !*term ||
+	    !strcmp(term, "dumb") || getenv("ACCESSIBLE"))
+		return 0;
+	program = cli_beside("accel-setup");
+	bad = !program || strv_add(&argv, "accel-setup") < 0 ||
+	    strv_add(&argv, "--follow") < 0 ||
+	    strv_add(&argv, call->command->name) < 0;
+	for (char *const *word = call->words; !bad && *word; word++)
+		bad = strv_add(&argv, *word) < 0;
+	if (bad) {
+		err_nomem(err);
+	} else {
+		execv(program, argv.item);
+		err_set(err, "%s: %s", program, strerror(errno));
+		err_hint(err, "--view lines needs no other program");
+	}
+	free(program);
+	strv_clear(&argv);
+	return -1;
+}
+
+/* A screen runs us (tui/runview_child.h): what we tell is for it. */
+static void
+choose_followed(struct supervise_options *how)
+{
+	if (!getenv("ACCEL_FOLLOWED"))
+		return;
+	how->output.mode = OUTPUT_JSON;
+	how->usage_ms = FOLLOWED_MS;
+	unsetenv("ACCEL_FOLLOWED");
+}
+
+int
 view_begin(struct view *v, const struct view_order *order,
     struct supervise_options *how, struct err *err)
 {
@@ -82,6 +136,7 @@ view_begin(struct view *v, const struct view_order *order,
 	choose(&how->output, order->flags);
 	if (how->check)
 		return 0;
+	choose_followed(how);
 	if ((ret = choose_usage(how, order->flags, err)))
 		return ret;
 	if (order->tee && streams_parse(&v->tee, "tee", order->tee, err) < 0)

@@ -16,7 +16,7 @@ struct logs;
 struct plan;
 
 struct view_flags {
-	const char	*output, *fold, *usage;
+	const char	*output, *fold, *usage, *view;
 	bool		 input;
 };
 
@@ -28,6 +28,8 @@ struct view_flags {
 	    "one line for many ranks': auto, always, never"),	\
 	VALUE(s, m.usage, "usage", 0, "SECONDS", TAKES_TEXT,	\
 	    "with json: how often what ranks use is told"),	\
+	CHOICE_OF(s, m.view, "view", "WAY", "lines screen",	\
+	    "screen: hosts, ranks and output on the terminal"),	\
 	SWITCH(s, m.input, "stdin", 0, "rank 0 reads what accel reads")
 
 struct view_order {
@@ -51,6 +53,10 @@ struct view {
 	char			 why[SUPERVISE_WHY];
 };
 
+/* With --view screen, and a terminal for it: becomes that screen, which runs the
+ * same words of ours again.  0 where it is not wanted, -1 or EXIT_USAGE. */
+int  view_screen(const struct call *call, const struct view_flags *flags,
+    struct err *err);
 /* Fills in how->output and the like.  0, -1, or EXIT_USAGE with the reason;
  * view_end() ends what it began, also after a failure. */
 int  view_begin(struct view *v, const struct view_order *order,

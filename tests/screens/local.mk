@@ -38,3 +38,19 @@ EXTRA_DIST += %D%/talk tests/machines/damaged.xml tests/machines/two-gpus.xml \
 	%D%/small-50x10.screen %D%/start-80x24.screen \
 	%D%/text-80x24.screen %D%/training-60x16.screen \
 	%D%/training-80x24.screen
+
+# The launch screen.
+check_PROGRAMS += %D%/runview
+TESTS += %D%/runview
+%C%_runview_SOURCES = %D%/runview.c %D%/snapshot.h
+%C%_runview_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+%C%_runview_LDADD = tui/libtui.la $(CURSES_LIBS)
+update-run-screens: %D%/runview$(EXEEXT)
+	top_srcdir='$(top_srcdir)' UPDATE=1 %D%/runview$(EXEEXT)
+.PHONY: update-run-screens
+EXTRA_DIST += %D%/run-80x24.screen %D%/run-check-80x24.screen \
+	%D%/run-failed-80x24.screen %D%/run-ascii-80x24.screen \
+	%D%/run-search-80x24.screen %D%/run-stop-80x24.screen \
+	%D%/run-keys-80x24.screen %D%/run-60x16.screen \
+	%D%/run-120x40.screen %D%/run-begins-80x24.screen \
+	%D%/run-small-50x10.screen

@@ -49,3 +49,7 @@ check_PROGRAMS += %D%/words
 TESTS += %D%/words
 %C%_words_SOURCES = %D%/words.c
 %C%_words_LDADD = runtime/config/libconfig.la
+check_PROGRAMS += %D%/runview
+TESTS += %D%/runview
+%C%_runview_SOURCES = %D%/runview.c tests/tap.h
+%C%_runview_LDADD = tui/libtui.la -lm
