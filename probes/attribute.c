@@ -204,17 +204,54 @@ attribute_get(const struct attribute *a, const void *object, char *room,
 	return NULL;
 }
 
-/* What it printed goes to terminals: no byte of it moves a cursor. */
+/* The bytes of the letter at text, or 0 where it may not pass. */
+static size_t
+letter(const unsigned char *t)
+{
+	unsigned	code = *t < 0x80 ? *t : *t < 0xc2 ? 0 : *t < 0xe0 ?
+			    *t & 0x1f : *t < 0xf0 ? *t & 0xf : *t & 7;
+	size_t		n = *t < 0x80 ? 1 : *t < 0xe0 ? 2 : *t < 0xf0 ? 3 : 4;
+
+	if (*t > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((t[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (t[i] & 0x3f);
+	}
+	if (code < ' ' || (code >= 0x7f && code < 0xa0) ||
+	    (n == 3 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
+	    (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
+	    (code >= 0x200b && code <= 0x200f) ||
+	    (code >= 0x2028 && code <= 0x202e) ||
+	    (code >= 0x2066 && code <= 0x2069) || code == 0xfeff ||
+	    (code & 0xfffe) == 0xfffe)
+		return 0;
+	return n;
+}
+
+char *
+attribute_text(const char *text, size_t n)
+{
+	char *copy = strndup(text, n);
+
+	for (char *c = copy; c && *c;) {
+		size_t ok = letter((const unsigned char *)c);
+
+		if (!ok)
+			*c = '?';
+		c += ok ? ok : 1;
+	}
+	return copy;
+}
+
 static int
 set_text(char **to, const char *text)
 {
-	char	*copy = strndup(text, 4096);
+	char	*copy = attribute_text(text, 4096);
 
 	if (!copy)
 		return -2;
-	for (char *c = copy; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
 	free(*to);
 	*to = copy;
 	return 0;

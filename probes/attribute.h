@@ -46,6 +46,11 @@ struct attribute_list {
 };
 extern const struct attribute_list machine_lists[], fleet_lists[];
 
+/* A copy of n bytes at most, as text that terminals and files can take: what is
+ * no UTF-8, moves a cursor or turns text round becomes "?".  NULL without
+ * memory. */
+char *attribute_text(const char *text, size_t n);
+
 /* Frees the texts of one, not itself. */
 void attributes_clear(const struct attribute *table, void *object);
 

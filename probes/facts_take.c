@@ -18,13 +18,10 @@ enum { GPUS_MOST = 128, MOST = 4096 };	/* whatever another host says */
 static int
 copy(char **to, const char *from, size_t n)
 {
-	char *text = strndup(from, n);
+	char *text = attribute_text(from, n);
 
 	if (!text)
 		return -1;
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
 	free(*to);
 	*to = text;
 	return 0;

@@ -62,6 +62,11 @@ int  fleet_read(struct fleet *f, const char *path, struct strv *warnings,
 /* Each adds to *out; -1 without memory.  JSON has the same names. */
 int  fleet_yaml(const struct fleet *f, struct buf *out);
 int  fleet_json(const struct fleet *f, struct buf *out);
-/* One machine as JSON in one line, with its end. */
+/* One machine, or one measurement as {"network": ...}, as JSON in one line with
+ * its end. */
 int  machine_json(const struct machine *m, struct buf *out);
+int  between_json(const struct between *b, struct buf *out);
+/* What was measured as two tables, latency and bandwidth; nothing where nothing
+ * was. */
+int  fleet_print_network(const struct fleet *f, struct buf *out);
 #endif

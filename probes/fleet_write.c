@@ -189,6 +189,19 @@ fleet_json(const struct fleet *f, struct buf *out)
 }
 
 int
+between_json(const struct between *b, struct buf *out)
+{
+	json_t *to = json_object();
+
+	if (json_object_set_new(to, "network", object_json(between_attributes,
+	    b)) < 0) {
+		json_decref(to);
+		return -1;
+	}
+	return add_json(to, JSON_COMPACT, out);
+}
+
+int
 machine_json(const struct machine *m, struct buf *out)
 {
 	return add_json(object_json(machine_attributes, m), JSON_COMPACT, out);

@@ -5,7 +5,7 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 	%D%/child.c \
 	%D%/cuda.c \
 	%D%/devices.c %D%/devices.h \
-	%D%/fleet.h %D%/fleet_read.c %D%/fleet_write.c \
+	%D%/fleet.h %D%/fleet_read.c %D%/fleet_text.c %D%/fleet_write.c \
 	%D%/facts.h %D%/facts_gpu.c %D%/facts_nic.c %D%/facts_system.c \
 	%D%/facts_take.c \
 	%D%/hwloc.c \
@@ -21,6 +21,7 @@ noinst_LTLIBRARIES += %D%/libprobes.la
 	%D%/software.c %D%/software.h \
 	%D%/quick.c %D%/quick.h \
 	%D%/site.c \
+	%D%/smi.c %D%/smi.h \
 	%D%/text.c
 %C%_libprobes_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DMULTIARCH='"$(host_cpu)-linux-gnu"'

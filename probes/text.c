@@ -267,3 +267,60 @@ machine_summary(const struct machine *m, struct buf *out)
 		buf_adds(out, ", no GPU");
 	return buf_failed(out) ? -1 : 0;
 }
+
+/* "8 NVIDIA H100 80GB HBM3", "1 NVIDIA A, 1 NVIDIA B". */
+static void
+add_models(const struct machine *m, struct buf *out)
+{
+	for (size_t i = 0; i < m->gpus; i++) {
+		const struct gpu *g = &m->gpu[i];
+		const char *model = g->model ? g->model : g->vendor;
+		size_t n = 0;
+		bool told = false;
+
+		for (size_t k = 0; k < m->gpus; k++) {
+			const struct gpu *o = &m->gpu[k];
+
+			if (!o->usable || strcmp(model, o->model ? o->model :
+			    o->vendor))
+				continue;
+			told = told || k < i;
+			n++;
+		}
+		if (n && !told && g->usable)
+			buf_addf(out, ", %zu %s", n, model);
+	}
+}
+
+int
+machine_row(const struct machine *m, struct buf *out)
+{
+	enum link_kind	farthest = LINK_KINDS;
+	long		speed = 0;
+
+	if (m->problem) {
+		buf_adds(out, m->problem);
+		return buf_failed(out) ? -1 : 0;
+	}
+	add_count(out, "", m->cores, "core");
+	buf_addf(out, ", %.0f GiB", (double)machine_memory(m) / GIB);
+	if (machine_usable_gpus(m, NULL))
+		add_models(m, out);
+	else
+		buf_adds(out, ", no GPU");
+	for (size_t i = 0; i < m->links; i++)
+		if (m->link[i].kind < farthest)
+			farthest = m->link[i].kind;
+	if (farthest == LINK_NVLINK)
+		buf_adds(out, " (NVLink)");
+	else if (farthest == LINK_XGMI)
+		buf_adds(out, " (xGMI)");
+	for (size_t i = 0; i < m->ifaces; i++)
+		if (m->iface[i].up && m->iface[i].speed > speed)
+			speed = m->iface[i].speed;
+	if (speed)
+		buf_addf(out, ", %.4g Gbit/s", (double)speed / 1e3);
+	if (m->torch)
+		buf_addf(out, ", torch %s", m->torch);
+	return buf_failed(out) ? -1 : 0;
+}

@@ -22,7 +22,7 @@ accel_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_print.c \
 	%D%/launch.c %D%/launch.h %D%/launch_print.c \
-	%D%/probe.c \
+	%D%/probe.c %D%/probe.h \
 	%D%/run.c \
 	%D%/json.c %D%/json.h \
 	%D%/runs.c \
@@ -33,7 +33,7 @@ accel_SOURCES = \
 accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 accel_CPPFLAGS = $(AM_CPPFLAGS) -DLIBEXECDIR='"$(libexecdir)"' \
 	-DBINDIR='"$(bindir)"'
-accel_LDADD = runtime/launch/liblaunch.la probes/libprobes.la $(JANSSON_LIBS)
+accel_LDADD = runtime/launch/libsurvey.la runtime/launch/liblaunch.la probes/libprobes.la $(JANSSON_LIBS)
 
 # The shells' part of completion, in accel and where the shells look.
 EXTRA_DIST += %D%/completion/accel %D%/completion/_accel \

@@ -283,6 +283,9 @@ obey(struct agent *a, struct wire_frame *frame)
 	case WIRE_INPUT:	agent_input(a, frame); break;
 	case WIRE_STOP:		stop(a, wire_get(frame)); break;
 	case WIRE_USAGE:	agent_usage(a); break;
+	case WIRE_MACHINE:	agent_machine(a, frame); break;
+	case WIRE_LISTEN:	agent_listen(a, frame); break;
+	case WIRE_MEASURE:	agent_measure(a, frame); break;
 	default:		break;
 	}
 }

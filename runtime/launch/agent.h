@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "runtime/base/buf.h"
@@ -81,9 +82,16 @@ void answer_problem(struct answer *to, bool fatal, const char *hint,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void answer_fact(struct answer *to, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Sends it as CHECKED, and empties it. */
+void answer_send(struct agent *a, struct answer *all);
 
 /* agent_check.c: CHECK.  Each function with a frame answers it. */
 void agent_check(struct agent *a, struct wire_frame *frame);
+/* agent_machine.c: MACHINE. */
+void agent_machine(struct agent *a, struct wire_frame *frame);
+/* agent_measure.c: LISTEN and MEASURE. */
+void agent_listen(struct agent *a, struct wire_frame *frame);
+void agent_measure(struct agent *a, struct wire_frame *frame);
 /* agent_facts.c: the machine, and what an interpreter has installed. */
 void agent_facts(struct answer *to, const char *folder);
 void agent_python(struct answer *to, const char *python);
@@ -104,6 +112,9 @@ void agent_tidy(void);
 /* agent_net.c: HOLD and PROBE. */
 void agent_hold(struct agent *a, struct wire_frame *frame);
 void agent_probe(struct agent *a, struct wire_frame *frame);
+/* An address as a number; 0 or -1. */
+int  agent_resolve(const char *address, uint32_t port,
+    struct sockaddr_storage *to, socklen_t *n);
 /* Gives the token to those who have come to the held port. */
 void agent_callers(struct agent *a);
 /* Rank 0 binds the port in a moment. */

@@ -129,6 +129,20 @@ look(struct agent *a, struct answer *to, uint32_t what, const char *folder,
 }
 
 void
+answer_send(struct agent *a, struct answer *all)
+{
+	size_t answer = wire_begin(&a->out, WIRE_CHECKED);
+
+	wire_put(&a->out, all->problems);
+	buf_add(&a->out, buf_text(&all->problem), all->problem.len);
+	wire_put(&a->out, all->facts);
+	buf_add(&a->out, buf_text(&all->fact), all->fact.len);
+	wire_end(&a->out, answer);
+	buf_clear(&all->problem);
+	buf_clear(&all->fact);
+}
+
+void
 agent_check(struct agent *a, struct wire_frame *frame)
 {
 	uint32_t	 what = wire_get(frame);
@@ -138,19 +152,11 @@ agent_check(struct agent *a, struct wire_frame *frame)
 	char		*path = wire_get_text(frame);
 	char		*activate = wire_get_text(frame);
 	struct answer	 all = { 0 };
-	size_t		 answer;
 
 	if (!folder || !program || !script || !path || !activate)
 		answer_problem(&all, true, "", "a broken message");
 	else
 		look(a, &all, what, a->staged ? a->staged : folder, program, script, path, activate);
-	answer = wire_begin(&a->out, WIRE_CHECKED);
-	wire_put(&a->out, all.problems);
-	buf_add(&a->out, buf_text(&all.problem), all.problem.len);
-	wire_put(&a->out, all.facts);
-	buf_add(&a->out, buf_text(&all.fact), all.fact.len);
-	wire_end(&a->out, answer);
-	buf_clear(&all.problem);
-	buf_clear(&all.fact);
+	answer_send(a, &all);
 	free(folder), free(program), free(script), free(path), free(activate);
 }

@@ -28,8 +28,8 @@ enum { PROBE_MS = 8000, ADDRESSES_MAX = 32 };
 
 /* A numeric address alone: a name could be read otherwise on each host, and a
  * static program has no resolver. */
-static int
-resolve(const char *address, uint32_t port, struct sockaddr_storage *to,
+int
+agent_resolve(const char *address, uint32_t port, struct sockaddr_storage *to,
     socklen_t *n)
 {
 	struct sockaddr_in	*v4 = (struct sockaddr_in *)to;
@@ -212,7 +212,7 @@ agent_hold(struct agent *a, struct wire_frame *frame)
 
 	agent_release(a);
 	if (!address || !token || (*address &&
-	    resolve(address, port, &to, &to_size) < 0))
+	    agent_resolve(address, port, &to, &to_size) < 0))
 		snprintf(problem, sizeof problem, "%.200s is no address",
 		    address ? address : "");
 	else if ((*address ? bind_one(&to, to_size, &fd) :
@@ -317,7 +317,7 @@ probe_begin(struct probe *p, const char *address, uint32_t port)
 	socklen_t		n;
 
 	*p = (struct probe){ .fd = -1 };
-	if (resolve(address, port, &to, &n) < 0) {
+	if (agent_resolve(address, port, &to, &n) < 0) {
 		probe_end(p, "no address");
 		return;
 	}

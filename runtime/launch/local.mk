@@ -33,6 +33,9 @@ accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
 	%D%/agent_activate.c %D%/agent_sync.c %D%/agent_tidy.c \
 	%D%/agent_check.c %D%/agent_facts.c \
+	%D%/agent_machine.c %D%/agent_measure.c \
+	probes/facts.h probes/facts_gpu.c probes/facts_nic.c \
+	probes/facts_system.c probes/sysfile.c probes/sysfile.h \
 	%D%/agent_gpus.c %D%/agent_gpus.h %D%/agent_usage.c \
 	%D%/agent_net.c   %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \

@@ -75,7 +75,7 @@ wire_next(const struct buf *in, struct wire_frame *frame)
 	if (in->len < HEAD)
 		return 0;
 	n = unpack(in->data + 1);
-	if (n > WIRE_MAX || in->data[0] < WIRE_BEAT || in->data[0] > WIRE_USAGE)
+	if (n > WIRE_MAX || in->data[0] < WIRE_BEAT || in->data[0] > WIRE_MEASURED)
 		return -1;
 	if (in->len - HEAD < n)
 		return 0;

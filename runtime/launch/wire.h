@@ -75,13 +75,20 @@ enum wire_type {
 	WIRE_FILE,	/* index, last?, bytes */
 	WIRE_SYNCED,	/* from the agent: problem or "", what to do, folder */
 	/* while ranks run */
-	WIRE_USAGE	/* from the launcher, empty: what is in use?  From the
+	WIRE_USAGE,	/* from the launcher, empty: what is in use?  From the
 			   agent: milliseconds of its clock, CPUs, milliseconds
 			   that they were busy, MiB of memory in use and in all,
 			   n, (GPU's number, percent busy, MiB in use and in
 			   all)..., m, (rank, milliseconds of CPU time, KiB of
 			   memory, MiB on GPUs, processes)...; what is unknown is
 			   WIRE_UNKNOWN, and times wrap around */
+	/* for accel probe, where no rank is to run */
+	WIRE_MACHINE,	/* folder, python or "": all that you are; WIRE_CHECKED
+			   answers, with facts as facts.h has them */
+	WIRE_LISTEN,	/* token: serve who measures; WIRE_HELD answers */
+	WIRE_MEASURE,	/* port, token, ms of bytes, n, address...: how fast is
+			   the way to who listens there? */
+	WIRE_MEASURED	/* from the agent: problem or "", ns one way, kbit/s */
 };
 
 /* Appends a frame: begin, put what it holds, end. */

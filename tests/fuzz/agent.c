@@ -52,6 +52,19 @@ bool agent_activate(struct agent *a, struct answer *to, const char *path)
 	return *path == '/';
 }
 int agent_environ(void) { return 0; }
+/* Read this machine, and start processes: tests/hosts/probe.t. */
+void agent_machine(struct agent *a, struct wire_frame *frame)
+{
+	(void)a, (void)frame;
+}
+void agent_listen(struct agent *a, struct wire_frame *frame)
+{
+	(void)a, (void)frame;
+}
+void agent_measure(struct agent *a, struct wire_frame *frame)
+{
+	(void)a, (void)frame;
+}
 /* Write files: tests/hosts/sync.t and its planted links look after these. */
 void agent_tree(struct agent *a, struct wire_frame *frame)
 {

@@ -28,6 +28,7 @@ endif
 %C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/slurm.t %D%/ssh-link.t
 %C%_hosts_tests += %D%/check.t %D%/env.t %D%/pmix.t %D%/ssh-config.t %D%/sync.t
 %C%_hosts_tests += %D%/failfast.t %D%/login.t
+%C%_hosts_tests += %D%/probe.t
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
