@@ -45,7 +45,7 @@ draw_row(struct screen *s, struct area a, int y, size_t i, int column)
 	buf_clear(&value);
 }
 
-/* The widest name, if the values keep a third. */
+/* The widest name, if the values keep a third of w (0: any width). */
 static int
 name_column(const struct form *f, int w)
 {
@@ -60,8 +60,31 @@ name_column(const struct form *f, int w)
 		if (n > most)
 			most = n;
 	}
-	column = most + 5;
+	column = most + 4;
+	if (!w)
+		return column;
 	return column > w * 2 / 3 ? w * 2 / 3 : column < w / 2 ? w / 2 : column;
+}
+
+/* Names and values whole, and the marks. */
+static int
+wish(struct screen *s)
+{
+	const struct form *f = s->form;
+	int name = name_column(f, 0), most = 0;
+
+	for (size_t i = 0; i < f->shown; i++) {
+		struct buf value = BUF_INIT;
+		int n;
+
+		form_value(f, f->list[i], &value);
+		n = item_row(f->list[i])->type == TYPE_BOOL ? 3 :
+		    paint_width(buf_text(&value));
+		if (n > most)
+			most = n;
+		buf_clear(&value);
+	}
+	return name + most + 3;
 }
 
 static void
@@ -73,7 +96,7 @@ draw(struct screen *s, struct area a)
 	int column = name_column(f, a.w);
 
 	for (size_t i = 0; i < f->shown; i++, rows++) {
-		const char *own = item_row(f->list[i])->title;
+		const char *own = item_title(f->list[i]);
 
 		rows += !title || strcmp(title, own);
 		title = own;
@@ -86,7 +109,7 @@ draw(struct screen *s, struct area a)
 	top = paint_scroll(focus == 1 ? 0 : focus, rows, a.h);
 	title = NULL;
 	for (size_t i = 0; i < f->shown; i++, y++) {
-		const char *own = item_row(f->list[i])->title;
+		const char *own = item_title(f->list[i]);
 
 		if (!title || strcmp(title, own)) {
 			paint_look(s, LOOK_TITLE);
@@ -196,10 +219,10 @@ click(struct screen *s, int row, bool mark)
 
 const struct page page_training = {
 	.title = "Training", .enter = "change", .draw = draw, .act = act,
-	.click = click,
+	.click = click, .wish = wish,
 };
 
 const struct page page_strategy = {
 	.title = "Strategy", .enter = "change", .draw = draw, .act = act,
-	.click = click,
+	.click = click, .wish = wish,
 };

@@ -153,6 +153,8 @@ int  form_text(const struct form *f, int item, struct buf *out);
 int  form_value(const struct form *f, int item, struct buf *out);
 /* What it is in a narrow column: its key in words. */
 void item_name(int item, char *name, size_t room);
+/* The heading above it. */
+const char *item_title(int item);
 size_t form_choices(const struct form *f, int item);
 /* All about an item: help, key, flag, default, needs, choices, origin. */
 int  form_help(const struct form *f, int item, struct buf *out);

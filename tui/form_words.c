@@ -124,6 +124,13 @@ form_help(const struct form *f, int item, struct buf *out)
 	return buf_failed(out) ? -1 : 0;
 }
 
+const char *
+item_title(int item)
+{
+	return item == FIELD_main_distributed_type ? "Strategy" :
+	    item_row(item)->title;
+}
+
 void
 item_name(int item, char *name, size_t room)
 {

@@ -8,15 +8,17 @@
 #include "runtime/base/banned.h"
 
 void
-frame_lay(struct frame *r, int h, int w, bool full)
+frame_lay(struct frame *r, int h, int w, bool full, int wish)
 {
-	int foot = h < 30 ? 3 : 5, memory = h < 20 ? 1 : 2;
+	int foot = h < 30 ? 3 : 5, memory = h < 20 ? 1 : h < 28 ? 2 : 3;
 	int y = h - 2;			/* the line above the keys */
 
 	memset(r, 0, sizeof *r);
 	r->keys = h - 1;
 	r->narrow = w < FRAME_WIDE;
 	r->split = full || r->narrow ? -1 : w / 2;
+	if (r->split >= 0 && w >= FRAME_WHOLE && wish > r->split)
+		r->split = wish < w * 13 / 20 ? wish : w * 13 / 20;
 	if (full) {
 		r->page = (struct area){ 2, 0, y - 2, w };
 		return;
@@ -98,7 +100,7 @@ draw_line(struct screen *s, struct area a, char mark, const char *line,
 		paint_text(a.y, a.x, 2, text);
 	snprintf(text, sizeof text, "%.*s", (int)(n < 1000 ? n : 1000), line);
 	/* From 100 columns on nothing is cut. */
-	if (a.w + 2 >= 48 && blanks < n)
+	if (s->whole && blanks < n)
 		n = (size_t)paint_wrap((struct area){ a.y, a.x + 2, a.h,
 		    a.w - 2 }, 0, text);
 	else if (a.h > 0)
@@ -159,8 +161,11 @@ draw_memory(struct screen *s, struct area a)
 	paint_look(s, LOOK_PLAIN);
 	buf_clear(&line);
 	form_memory_parts(s->form, &line);
-	if (a.h > 1)
+	if (a.h == 2)
 		paint_text(a.y + 1, a.x + 2, a.w - 2, buf_text(&line));
+	else if (a.h > 2)
+		paint_wrap((struct area){ a.y + 1, a.x + 2, a.h - 1, a.w - 2 },
+		    0, buf_text(&line));
 	buf_clear(&line);
 }
 
@@ -171,7 +176,8 @@ draw_item(struct screen *s, struct area a, int item)
 	const struct field *row = item_row(item);
 	const struct problem *p = form_problem(f, item);
 	struct buf line = BUF_INIT, needs = BUF_INIT;
-	int y;
+	bool wrong = f->refused[item] || p;
+	int y = 1;
 
 	buf_addf(&line, "%s", row->ask);
 	if (row->flags & FIELD_NOFLAG)
@@ -181,31 +187,30 @@ draw_item(struct screen *s, struct area a, int item)
 	paint_look(s, LOOK_BOLD);
 	paint_text(a.y, a.x, a.w, buf_text(&line));
 	paint_look(s, LOOK_PLAIN);
-	y = a.h > 3 ? paint_wrap((struct area){ a.y + 1, a.x, a.h - 2, a.w },
-	    0, row->help) : 1;
-	if (a.h <= 3)
-		paint_text(a.y + 1, a.x, a.w, row->help);
-	y = y > a.h - 2 ? a.h - 1 : y + 1;
+	/* Where there is little room, what is wrong comes first. */
+	if (a.h > 3)
+		y += paint_wrap((struct area){ a.y + 1, a.x, a.h - 3, a.w },
+		    0, row->help);
+	else if (!wrong)
+		y += paint_text(a.y + 1, a.x, a.w, row->help) > 0;
+	y = y > a.h - 1 ? a.h - 1 : y;
 	buf_clear(&line);
-	if (f->refused[item] || p) {
-		paint_look(s, LOOK_PROBLEM);
-		if (f->refused[item])
-			buf_addf(&line, "! \"%s\" was not taken: Enter mends "
-			    "it", f->refused[item]);
-		else
-			buf_addf(&line, "%c %s%s%s", p->fatal ? '!' : '?',
-			    p->what, *p->hint ? ": " : "", p->hint);
-		paint_wrap((struct area){ a.y + y, a.x, a.h - y, a.w }, 0,
-		    buf_text(&line));
-		paint_look(s, LOOK_PLAIN);
-	} else {
+	if (f->refused[item])
+		buf_addf(&line, "! \"%s\" was not taken: Enter mends it",
+		    f->refused[item]);
+	else if (p)
+		buf_addf(&line, "%c %s%s%s", p->fatal ? '!' : '?', p->what,
+		    *p->hint ? ": " : "", p->hint);
+	else {
 		buf_addf(&line, "From: %s.", form_origin(f, item));
 		item_needs(item, &needs);
 		if (needs.len)
 			buf_addf(&line, "  Needs: %s.", buf_text(&needs));
-		paint_wrap((struct area){ a.y + y, a.x, a.h - y, a.w }, 0,
-		    buf_text(&line));
 	}
+	paint_look(s, wrong ? LOOK_PROBLEM : LOOK_PLAIN);
+	paint_wrap((struct area){ a.y + y, a.x, a.h - y, a.w }, 0,
+	    buf_text(&line));
+	paint_look(s, LOOK_PLAIN);
 	buf_clear(&needs);
 	buf_clear(&line);
 }

@@ -7,7 +7,7 @@
 
 struct screen;
 
-/* Rows of the screen, from its size alone. */
+/* Rows of the screen, from its size, and a page's wish. */
 struct frame {
 	struct area	page, file, memory, foot;
 	int		split;		/* column of the line, or -1 */
@@ -15,9 +15,11 @@ struct frame {
 	bool		narrow;		/* the file is a page of its own */
 };
 
-enum { FRAME_ROWS = 16, FRAME_COLUMNS = 60, FRAME_WIDE = 72 };
+enum { FRAME_ROWS = 16, FRAME_COLUMNS = 60, FRAME_WIDE = 72,
+    FRAME_WHOLE = 100 };
 
-void frame_lay(struct frame *frame, int h, int w, bool full);
+/* "wish": columns for the page, where the screen is wide enough. */
+void frame_lay(struct frame *frame, int h, int w, bool full, int wish);
 void frame_draw(struct screen *s, const struct frame *frame);
 void frame_file(struct screen *s, struct area a);
 /* The labels of the keys that work here, as one line. */

@@ -26,6 +26,8 @@ struct page {
 	const char	*enter;		/* what Enter does, for the last line */
 	bool		 full;		/* neither file, memory nor foot beside */
 
+	/* Columns that it would like, where the screen is wide. */
+	int	(*wish)(struct screen *s);
 	/* Once, before the first draw; what it keeps goes to s->data[STEP]. */
 	int	(*open)(struct screen *s, struct err *err);
 	void	(*draw)(struct screen *s, struct area a);

@@ -163,6 +163,9 @@ paint_wrap(struct area a, long skip, const char *text)
 				text++;
 				n--;
 			}
+			/* There is more than can be seen. */
+			if (line - skip == a.h && text[strspn(text, "\n")])
+				mvaddch(a.y + a.h - 1, a.x + a.w - 1, '>');
 			indent = (int)blanks;
 		} while (n);
 		if (!*text || !*++text)

@@ -191,7 +191,7 @@ say_state(struct talk *t, int item)
 		at += i <= item;
 	}
 	say(t, "This is question %d of %d, in %s.  The file is %s%s.  %zu "
-	    "problems.\n", at, count, item_row(item)->title, t->f->path,
+	    "problems.\n", at, count, item_title(item), t->f->path,
 	    form_unsaved(t->f) ? ", not yet written" : "",
 	    problems_fatal(&t->f->problems));
 	say_memory(t);

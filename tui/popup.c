@@ -411,7 +411,7 @@ draw_list(struct screen *s)
 	struct area a = paint_box(s, (int)(p->seek ? 999 : p->rows + 2 +
 	    (size_t)typed), p->seek ? 96 : 72, p->title, p->seek ?
 	    "Enter goes there, Esc back" :
-	    "Enter takes it, a number or letters find it, Esc closes");
+	    "Enter takes it, digits and letters find it, Esc");
 	long top;
 
 	if (typed) {

@@ -256,7 +256,8 @@ screen_draw(struct screen *s)
 		refresh();
 		return;
 	}
-	frame_lay(&frame, h, w, page->full);
+	s->whole = w >= FRAME_WHOLE;
+	frame_lay(&frame, h, w, page->full, page->wish ? page->wish(s) : 0);
 	frame_draw(s, &frame);
 	for (int y = 0; frame.split >= 0 && y < frame.page.h; y++)
 		mvaddstr(frame.page.y + y, frame.split, s->ascii ? "|" : "│");

@@ -69,6 +69,7 @@ struct screen {
 	bool		 file;		/* narrow: the file, not the page */
 	size_t		 row[PAGE_COUNT];	/* of pages with rows of their own */
 	void		*data[PAGE_COUNT];	/* of each page: its own */
+	bool		 whole;		/* so wide that nothing is cut */
 	struct popup	 popup;
 	enum then	 then;
 	bool		 leaving;	/* asked, and not yet answered */

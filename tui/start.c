@@ -16,11 +16,12 @@ draw(struct screen *s, struct area a)
 
 	if (f->saved.len)
 		buf_addf(&text, "This file is opened to be changed:\n%s\n\n"
-		    "p takes the values that fit instead.\n\n", f->path);
+		    "Tab goes through it step by step, Enter to the end; p "
+		    "takes the values that fit instead.\n\n", f->path);
 	else
-		buf_addf(&text, "A new file. %s\n\n", f->reason);
-	buf_adds(&text, "Enter takes it, Tab goes through it step by "
-	    "step.\n\nThis machine\n");
+		buf_addf(&text, "A new file. %s\n\nEnter takes it, Tab goes "
+		    "through it step by step.\n\n", f->reason);
+	buf_adds(&text, "This machine\n");
 	machine_print(f->machine, &text);
 	a.x++;
 	a.w -= 2;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/form %D%/probe %D%/screens
-TESTS += %D%/cuda.t %D%/form %D%/plain.t %D%/probe %D%/screens %D%/talk.t
+check_PROGRAMS += %D%/form %D%/probe %D%/screens %D%/walk
+TESTS += %D%/cuda.t %D%/form %D%/plain.t %D%/probe %D%/screens %D%/talk.t \
+	%D%/walk
 dist_check_SCRIPTS += %D%/cuda.t %D%/plain.t %D%/talk.t
 check_LTLIBRARIES += %D%/libfakecuda.la
 %C%_libfakecuda_la_SOURCES = %D%/fakecuda.c
@@ -9,6 +10,8 @@ check_LTLIBRARIES += %D%/libfakecuda.la
 	-rpath /nowhere
 %C%_form_SOURCES = %D%/form.c
 %C%_form_LDADD = tui/libtui.la
+%C%_walk_SOURCES = %D%/walk.c
+%C%_walk_LDADD = tui/libtui.la
 %C%_probe_SOURCES = %D%/probe.c
 %C%_probe_LDADD = probes/libprobes.la
 %C%_screens_SOURCES = %D%/screens.c
@@ -30,14 +33,8 @@ update-screens: %D%/screens$(EXEEXT)
 		sh $(srcdir)/%D%/talk.t
 .PHONY: update-screens
 
-EXTRA_DIST += %D%/talk tests/machines/damaged.xml tests/machines/two-gpus.xml \
-	%D%/ascii-80x24.screen %D%/choices-80x24.screen \
-	%D%/file-60x16.screen %D%/fsdp-100x30.screen \
-	%D%/help-80x24.screen %D%/keys-80x24.screen \
-	%D%/quit-80x24.screen %D%/problems-80x24.screen %D%/review-80x24.screen \
-	%D%/small-50x10.screen %D%/start-80x24.screen \
-	%D%/text-80x24.screen %D%/training-60x16.screen \
-	%D%/training-80x24.screen
+EXTRA_DIST += %D%/golden %D%/talk tests/machines/damaged.xml \
+	tests/machines/two-gpus.xml
 
 # The launch screen.
 check_PROGRAMS += %D%/runview
