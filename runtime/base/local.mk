@@ -17,9 +17,10 @@ noinst_LTLIBRARIES += %D%/libbase.la
 %C%_libbase_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(pkglibdir)"'
 
 # On its own, so that what needs no JSON does not link it: the agent is static.
-noinst_LTLIBRARIES += %D%/libsafetensors.la
-%C%_libsafetensors_la_SOURCES = \
+# Who links it links libbase too.
+noinst_LTLIBRARIES += %D%/libtensorfile.la
+%C%_libtensorfile_la_SOURCES = \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/safetensors_write.c %D%/safetensors_write.h
-%C%_libsafetensors_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-%C%_libsafetensors_la_LIBADD = %D%/libbase.la $(JANSSON_LIBS)
+%C%_libtensorfile_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_libtensorfile_la_LIBADD = $(JANSSON_LIBS)

@@ -43,7 +43,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/yaml_tree.c %D%/yaml_tree.h
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
 %C%_libconfig_la_LIBADD = runtime/base/libbase.la \
-	runtime/base/libsafetensors.la $(YAML_LIBS) $(JANSSON_LIBS)
+	runtime/base/libtensorfile.la $(YAML_LIBS) $(JANSSON_LIBS)
 
 noinst_PROGRAMS += %D%/mkpage
 %C%_mkpage_SOURCES = %D%/mkpage.c

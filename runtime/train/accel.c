@@ -9,6 +9,7 @@
 
 #include "runtime/base/num.h"
 #include "runtime/device/ctl.h"
+#include "runtime/train/state.h"
 #include "runtime/train/track.h"
 #include "runtime/train/train.h"
 
@@ -276,7 +277,7 @@ accel_init(const accel_config *config, accel **out)
 accel_status
 accel_fini(accel *a)
 {
-	accel_status st = ACCEL_OK;
+	accel_status st = ACCEL_OK, saved;
 
 	if (a == NULL)
 		return ACCEL_OK;
@@ -284,12 +285,13 @@ accel_fini(accel *a)
 	/* Nobody takes MPI down while another still uses it. */
 	if (a->ctl != NULL && ctl_barrier(a->ctl, "accel_fini", &last) != 0)
 		st = accel__status(a);
+	saved = state_fini(a);
 	track_fini(a);
 	device_close(&a->dev);
 	ctl_close(a->ctl);
 	accel__units_free(a);
 	free(a);
-	return st;
+	return st != ACCEL_OK ? st : saved;
 }
 
 void

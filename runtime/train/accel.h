@@ -764,6 +764,65 @@ typedef struct {
 accel_status accel_spawn(int n, accel_fn fn, void *user,
     const accel_spawn_config *config);
 
+/* ---- checkpoints ---------------------------------------------------------- */
+
+enum { ACCEL_PER_RANK = 1 };
+
+/* State of the program's own that a checkpoint keeps and accel_load_state
+ * brings back, under a name: bytes that stay where they are.  Rank 0's are
+ * saved and all ranks get them, or with ACCEL_PER_RANK each rank's (a random
+ * state); loaded on more ranks than were saved, the others keep what they
+ * have.  Register the same before saving and before loading. */
+accel_status accel_register(accel *a, const char *name, void *data,
+    size_t bytes, uint32_t flags);
+/* The same by functions: how many bytes it takes now, and writing and reading
+ * them. */
+typedef struct {
+	size_t	     (*size)(void *user);
+	accel_status (*save)(void *user, void *out, size_t bytes);
+	accel_status (*load)(void *user, const void *data, size_t bytes);
+} accel_object;
+accel_status accel_register_object(accel *a, const char *name,
+    const accel_object *o, void *user, uint32_t flags);
+/* Forgets it; a name that is not there is fine. */
+accel_status accel_unregister(accel *a, const char *name);
+
+typedef struct {
+	size_t	 size;			/* set by ACCEL_SAVE_INIT */
+	int	 numbered;		/* to DIR/checkpoints/checkpoint_N, N one
+					 * above the highest there */
+	int	 total_limit;		/* of those: keep so many; 0: all */
+	int	 async;			/* copy, and write in a thread */
+	size_t	 shard_bytes;		/* of a file; 0: 10 GB */
+} accel_save_args;
+
+#define ACCEL_SAVE_INIT { sizeof(accel_save_args), 0, 0, 0, 0 }
+
+/* Collective: saves parameters, masters, optimizer state, step, loaders and
+ * registered objects, so that training goes on as if it had never stopped, bit
+ * for bit.  Safetensors files and a manifest with checksums; rank 0 alone
+ * writes.  The folder appears whole or not at all, and replaces a checkpoint
+ * that is there in one step; a folder with anything else in it is refused.
+ * args NULL: ACCEL_SAVE_INIT.  In the middle of an accumulation each rank's
+ * gradients are saved too.
+ * With "async" an error comes from the next save, accel_save_wait or
+ * accel_fini, which wait for it, at most ACCEL_SAVE_TIMEOUT seconds (600). */
+accel_status accel_save_state(accel *a, const char *dir,
+    const accel_save_args *args);
+/* Collective: the save under way, if any, is over, or has failed. */
+accel_status accel_save_wait(accel *a);
+/* Collective, after accel_prepare: the checkpoint in dir, or the highest
+ * numbered one below it.  All files are checked first, and a damaged one is
+ * named; then, on any number of ranks, all is as it was saved.  ACCEL_EMISMATCH
+ * names what does not fit this program; nothing is changed then. */
+accel_status accel_load_state(accel *a, const char *dir);
+
+/* Collective: the parameters alone as model.safetensors, or with more than
+ * shard_bytes (0: 10 GB) as several and an index, as transformers and others
+ * load them.  The folder may have other files; an older model in it is
+ * replaced. */
+accel_status accel_save_model(accel *a, const char *dir, size_t shard_bytes);
+
 /* ---- trackers ------------------------------------------------------------- */
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/hash.h"
+#include "runtime/train/state.h"
 #include "runtime/train/track.h"
 
 #include "runtime/base/banned.h"
@@ -72,10 +73,36 @@ open_feed(accel_loader *l, const accel_source *s, const accel_loader_config *c,
 	return feed_new(&l->feed, &fc, err);
 }
 
+/* For checkpoints. */
+static size_t
+saved_size(void *user)
+{
+	(void)user;
+	return ACCEL_LOADER_STATE;
+}
+
+static accel_status
+saved_get(void *user, void *out, size_t bytes)
+{
+	(void)bytes;
+	accel_loader_get_state(user, out);
+	return ACCEL_OK;
+}
+
+static accel_status
+saved_set(void *user, const void *data, size_t bytes)
+{
+	if (bytes != ACCEL_LOADER_STATE)
+		return accel__fail(ACCEL_EMISMATCH, "%zu bytes, not %d",
+		    bytes, ACCEL_LOADER_STATE);
+	return accel_loader_set_state(user, data);
+}
+
 static accel_status
 loader_make(accel *a, const accel_source *s, int64_t n,
     const accel_loader_config *c, const char *call, accel_loader **out)
 {
+	static const accel_object saved = { saved_size, saved_get, saved_set };
 	bool dispatch = c->flags & ACCEL_DISPATCH;
 	struct arg arg[] = {
 		{ "the number of samples", n, !dispatch },
@@ -111,6 +138,11 @@ loader_make(accel *a, const accel_source *s, int64_t n,
 	if (open_feed(l, s, c, accel__err()) != 0) {
 		free(l);
 		return ACCEL_EINVAL;
+	}
+	st = accel__register_next(a, "loader", &saved, l, &l->number);
+	if (st != ACCEL_OK) {
+		accel_loader_free(l);
+		return st;
 	}
 	*out = l;
 	return ACCEL_OK;
@@ -167,6 +199,7 @@ accel_loader_free(accel_loader *l)
 	if (l == NULL)
 		return;
 	unlist(l);
+	accel__unregister_number(l->a, "loader", l->number);
 	feed_free(l->feed);
 	rows_clear(&l->whole);
 	free(l->index);

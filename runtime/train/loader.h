@@ -25,6 +25,8 @@ struct accel_loader {
 	struct rows	 whole;
 	size_t		*offset;
 
+	int		 number;	/* in checkpoints */
+
 	/* The running loaders of an accel, the innermost first. */
 	bool		 listed;
 	accel_loader	*outer;

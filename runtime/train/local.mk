@@ -29,15 +29,10 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 	%D%/optim.c \
 	%D%/powersgd.c \
 	%D%/step.c \
-	%D%/track.c %D%/track.h \
-	%D%/track_line.c \
-	%D%/tracker_board.c \
-	%D%/tracker_file.c \
-	%D%/tracker_mlflow.c \
 	%D%/train.h \
 	%D%/unit.c
-%C%_libtrain_la_LIBADD  = runtime/device/libdevice.la runtime/base/libbase.la \
-	-lm
+%C%_libtrain_la_LIBADD  = runtime/device/libdevice.la \
+	runtime/base/libbase.la -lm
 
 # What is installed exports accel.h alone; tests of the rest link libtrain.
 libaccel_la_SOURCES =

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/state.h"
 #include "runtime/train/train.h"
 #include "runtime/train/vec.h"
 
@@ -77,7 +78,7 @@ accel__low_new(accel *a, struct bucket *b)
 		}
 	}
 	l->rest = malloc((l->nrest + l->np + 1) * sizeof(float));
-	l->q = malloc((l->nq + 1) * sizeof(float));
+	l->q = calloc(l->nq + 1, sizeof(float));
 	l->error = calloc(b->n, sizeof(float));
 	if (l->rest == NULL || l->q == NULL || l->error == NULL)
 		return accel__fail(ACCEL_ENOMEM, "no memory for %s in "
@@ -298,4 +299,74 @@ accel__low_end(accel *a, struct bucket *b)
 		error += t->n;
 	}
 	return ACCEL_OK;
+}
+
+/* ---- checkpoints: of each bucket Q, the error, and where random stands ----- */
+
+static size_t
+saved_size(void *user)
+{
+	const struct accel *a = user;
+	size_t n = 0;
+
+	for (int i = 0; i < a->nbucket; i++)
+		if (a->bucket[i].low != NULL)
+			n += (a->bucket[i].low->nq + a->bucket[i].n) *
+			    sizeof(float) + 2 * sizeof(uint64_t);
+	return n;
+}
+
+/* Copies all of it out, or in. */
+static void
+saved_copy(struct accel *a, char *at, bool in)
+{
+	for (int i = 0; i < a->nbucket; i++) {
+		struct low_rank *l = a->bucket[i].low;
+		uint64_t warm;
+
+		if (l == NULL)
+			continue;
+		warm = l->warm;
+		struct { void *data; size_t n; } part[] = {
+			{ l->q, l->nq * sizeof(float) },
+			{ l->error, a->bucket[i].n * sizeof(float) },
+			{ &l->random, sizeof(l->random) },
+			{ &warm, sizeof(warm) },
+		};
+
+		for (int k = 0; k < 4; at += part[k++].n) {
+			if (in)
+				memcpy(part[k].data, at, part[k].n);
+			else
+				memcpy(at, part[k].data, part[k].n);
+		}
+		l->warm = warm != 0;
+	}
+}
+
+static accel_status
+saved_get(void *user, void *out, size_t bytes)
+{
+	(void)bytes;
+	saved_copy(user, out, false);
+	return ACCEL_OK;
+}
+
+static accel_status
+saved_set(void *user, const void *data, size_t bytes)
+{
+	if (bytes != saved_size(user))
+		return accel__fail(ACCEL_EMISMATCH, "%zu bytes, not %zu: the "
+		    "buckets are others", bytes, saved_size(user));
+	saved_copy(user, (char *)data, true);
+	return ACCEL_OK;
+}
+
+accel_status
+accel__low_register(accel *a)
+{
+	static const accel_object saved = { saved_size, saved_get, saved_set };
+
+	return accel__register(a, "accel.powersgd", &saved, a,
+	    ACCEL_PER_RANK);
 }

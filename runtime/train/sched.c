@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/state.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -139,10 +140,41 @@ check(const accel_schedule *h, double base)
 	return ACCEL_OK;
 }
 
+/* For checkpoints. */
+static size_t
+saved_size(void *user)
+{
+	(void)user;
+	return sizeof(accel_scheduler_state);
+}
+
+static accel_status
+saved_get(void *user, void *out, size_t bytes)
+{
+	accel_scheduler_state state;
+
+	accel_scheduler_get(user, &state);
+	memcpy(out, &state, bytes);
+	return ACCEL_OK;
+}
+
+static accel_status
+saved_set(void *user, const void *data, size_t bytes)
+{
+	accel_scheduler_state state;
+
+	if (bytes != sizeof(state))
+		return accel__fail(ACCEL_EMISMATCH, "%zu bytes, not %zu",
+		    bytes, sizeof(state));
+	memcpy(&state, data, bytes);
+	return accel_scheduler_set(user, &state);
+}
+
 accel_status
 accel_scheduler_new(accel *a, double *lr, const accel_schedule *how,
     accel_scheduler **out)
 {
+	static const accel_object saved = { saved_size, saved_get, saved_set };
 	accel_status st = check(how, *lr);
 	accel_scheduler *s;
 	int64_t *list;
@@ -169,6 +201,11 @@ accel_scheduler_new(accel *a, double *lr, const accel_schedule *how,
 	s->seen = a->step;
 	s->next = a->scheduler;
 	a->scheduler = s;
+	st = accel__register_next(a, "scheduler", &saved, s, &s->number);
+	if (st != ACCEL_OK) {
+		accel_scheduler_free(s);
+		return st;
+	}
 	*lr = s->base * factor(s);
 	*out = s;
 	return ACCEL_OK;
@@ -186,6 +223,7 @@ accel_scheduler_free(accel_scheduler *s)
 			*at = s->next;
 			break;
 		}
+	accel__unregister_number(s->a, "scheduler", s->number);
 	free((int64_t *)s->how.milestone);
 	free(s);
 }

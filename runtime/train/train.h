@@ -114,6 +114,7 @@ struct accel {
 	bool		 trigger;		/* accel_set_trigger */
 
 	struct track	*track;			/* NULL: nobody listens */
+	struct state	*state;			/* NULL: nothing registered */
 };
 
 struct accel_scheduler {
@@ -124,6 +125,7 @@ struct accel_scheduler {
 	double		 base;
 	int64_t		 count;
 	int64_t		 seen;			/* a->step of the last call */
+	int		 number;		/* in checkpoints */
 };
 
 /* The calling thread's error. */
@@ -169,6 +171,8 @@ void accel__data_to_masters(accel *a);
  * each bucket, then middle of each, then end of each. */
 accel_status accel__low_new(accel *a, struct bucket *b);
 void accel__low_free(struct low_rank *l);
+/* Has checkpoints keep it. */
+accel_status accel__low_register(accel *a);
 accel_status accel__low_begin(accel *a, struct bucket *b);
 accel_status accel__low_middle(accel *a, struct bucket *b);
 accel_status accel__low_end(accel *a, struct bucket *b);

@@ -13,5 +13,6 @@ noinst_LTLIBRARIES += %D%/libweights.la
 	%D%/write.c \
 	%D%/zip.c       %D%/zip.h
 %C%_libweights_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(ZLIB_CFLAGS)
-%C%_libweights_la_LIBADD = runtime/base/libsafetensors.la $(JANSSON_LIBS) \
+%C%_libweights_la_LIBADD = runtime/base/libtensorfile.la \
+	runtime/base/libbase.la $(JANSSON_LIBS) \
 	$(ZLIB_LIBS)

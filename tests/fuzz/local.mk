@@ -31,6 +31,13 @@ fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_yaml_LDADD = runtime/config/libconfig.la
 EXTRA_DIST += %D%/corpus %D%/fuzz.sh
 
+# A checkpoint of libaccel.
+check_PROGRAMS += %D%/manifest
+TESTS += %D%/manifest
+%C%_manifest_SOURCES = %D%/manifest.c $(fuzz_main)
+%C%_manifest_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+%C%_manifest_LDADD = runtime/train/libtrain.la $(JANSSON_LIBS)
+
 # Both ends of an agent's link.
 check_PROGRAMS += %D%/agent %D%/launcher
 TESTS += %D%/agent %D%/launcher
@@ -50,9 +57,9 @@ FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 fuzz_names = agent agentwire checkpoint devicewire edit flags hosts json \
-	launcher rules terminal weights yaml
+	launcher manifest rules terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
-	$(runtime_base_libsafetensors_la_SOURCES) \
+	$(runtime_base_libtensorfile_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
 	$(runtime_weights_libweights_la_SOURCES) runtime/device/pmi.c)
 fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
@@ -66,11 +73,13 @@ fuzz_extra_launcher = $(patsubst %.c,%D%/with/%.o,$(filter-out \
 	$(runtime_launch_liblaunch_la_SOURCES))))
 fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
 fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
+fuzz_extra_manifest = %D%/with/runtime/train/state_manifest.o
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
 fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
 
 $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
+$(fuzz_extra_manifest) \
 $(filter-out $(fuzz_extra_agentwire) $(fuzz_extra_hosts) \
     $(fuzz_extra_terminal), $(fuzz_extra_launcher)) \
 $(fuzz_extra_hosts) $(fuzz_extra_terminal): %D%/with/%.o: %.c
@@ -81,7 +90,9 @@ $(fuzz_objects): | $(BUILT_SOURCES)
 
 .PHONY: fuzz
 fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
+$(fuzz_extra_manifest) \
     $(fuzz_extra_hosts) $(fuzz_extra_terminal) $(fuzz_extra_launcher) \
+    $(fuzz_extra_manifest) \
     %D%/mkdict
 	@for name in $(fuzz_names); do \
 		extra=; \
@@ -91,6 +102,7 @@ fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
+		manifest) extra='$(fuzz_extra_manifest)' ;; \
 		terminal) extra='$(fuzz_extra_terminal)' ;; \
 		esac; \
 		$(fuzz_compile) -fsanitize=fuzzer -o %D%/with/$$name \

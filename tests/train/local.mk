@@ -10,11 +10,6 @@ dist_check_SCRIPTS += %D%/ranks.t
 %C%_rank_SOURCES   = %D%/rank.c
 %C%_rank_LDADD     = libaccel.la
 
-check_PROGRAMS += %D%/track
-TESTS += %D%/track
-%C%_track_SOURCES = %D%/track.c
-%C%_track_LDADD   = runtime/train/libtrain.la
-
 check_PROGRAMS += %D%/alone
 TESTS += %D%/alone
 %C%_alone_SOURCES = %D%/alone.c

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* track: what trackers write, and that a failing one ends nothing. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,15 +15,7 @@
 #include "runtime/train/track.h"
 
 #include "tests/tap.h"
-
-static char folder[] = "/tmp/track-XXXXXX", path[200];
-
-static const char *
-in_folder(const char *name)
-{
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
+#include "tests/train/folder.h"
 
 /* The file, with each line's time replaced by T and the pid by P. */
 static const char *
@@ -112,15 +103,6 @@ closed(void *user)
 	(void)user;
 	closes++;
 	return ACCEL_OK;
-}
-
-static int
-remove_one(const char *name, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(name);
 }
 
 static float w[4], g[4];
@@ -244,7 +226,7 @@ main(void)
 {
 	int saved = dup(2);
 
-	if (mkdtemp(folder) == NULL)
+	if (folder_make() != 0)
 		return 1;
 	if (freopen(in_folder("err"), "w", stderr) == NULL)
 		return 1;
@@ -257,6 +239,6 @@ main(void)
 	dup2(saved, 2);
 	close(saved);
 	
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	folder_remove();
 	return tap_done();
 }

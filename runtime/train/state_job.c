@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state_job: one save, in the calling thread or in one of its own. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/train/state.h"
+#include "runtime/train/state_folder.h"
+
+#include "runtime/base/banned.h"
+
+struct state_job {
+	struct state_set	 set;
+	char			*path, *sweep;
+	int			 limit;
+	uint64_t		 shard_max;
+
+	pthread_mutex_t		 lock;		/* of what follows */
+	pthread_cond_t		 over;
+	bool			 done, left;	/* left: nobody waits */
+	int			 ret;
+	struct err		 err;
+};
+
+static void
+job_free(struct state_job *j)
+{
+	state_set_clear(&j->set);
+	free(j->path);
+	free(j->sweep);
+	free(j);
+}
+
+struct state_job *
+state_job_new(struct state_set *set, const char *path, const char *sweep,
+    int limit, uint64_t shard_max)
+{
+	struct state_job *j = calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return NULL;
+	j->path = strdup(path);
+	j->sweep = sweep != NULL ? strdup(sweep) : NULL;
+	if (j->path == NULL || (sweep != NULL && j->sweep == NULL)) {
+		job_free(j);
+		return NULL;
+	}
+	j->set = *set;
+	*set = (struct state_set)STATE_SET_INIT;
+	j->limit = limit;
+	j->shard_max = shard_max;
+	return j;
+}
+
+static int
+write_all(struct state_job *j, struct err *err)
+{
+	struct state_folder f;
+
+	if (state_folder_begin(&f, j->path, err) != 0)
+		return -1;
+	if (state_set_write(&j->set, f.fd, f.temp, j->shard_max, true,
+	    err) != 0) {
+		state_folder_abort(&f);
+		return -1;
+	}
+	if (state_folder_commit(&f, err) != 0)
+		return -1;
+	if (j->sweep == NULL || j->limit == 0 ||
+	    state_folder_limit(j->sweep, j->limit, err) == 0)
+		return 0;
+	return err_at(err, "%s is saved, but an old one is not removed",
+	    j->path);
+}
+
+int
+state_job_run(struct state_job *j, struct err *err)
+{
+	int ret = write_all(j, err);
+
+	job_free(j);
+	return ret;
+}
+
+static void *
+work(void *user)
+{
+	struct state_job *j = user;
+	struct err err = ERR_INIT;
+	int ret = write_all(j, &err);
+	bool left;
+
+	pthread_mutex_lock(&j->lock);
+	j->ret = ret;
+	j->err = err;
+	j->done = true;
+	left = j->left;
+	pthread_cond_signal(&j->over);
+	pthread_mutex_unlock(&j->lock);
+	if (left)
+		job_free(j);
+	return NULL;
+}
+
+int
+state_job_start(struct state_job *j, struct err *err)
+{
+	pthread_condattr_t attr;
+	pthread_t thread;
+	sigset_t all, before;
+	int code;
+
+	if (state_set_own(&j->set, err) != 0) {
+		job_free(j);
+		return -1;
+	}
+	pthread_mutex_init(&j->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&j->over, &attr);
+	pthread_condattr_destroy(&attr);
+	/* Signals are the program's: its threads get them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&thread, NULL, work, j);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (code == 0) {
+		pthread_detach(thread);
+		return 0;
+	}
+	job_free(j);
+	return err_set(err, "no thread for the save: %s", strerror(code));
+}
+
+int
+state_job_wait(struct state_job *j, double limit_s, struct err *err)
+{
+	struct timespec until;
+	bool done;
+	int ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)limit_s;
+	pthread_mutex_lock(&j->lock);
+	while (!j->done)
+		if (pthread_cond_timedwait(&j->over, &j->lock, &until) != 0)
+			break;
+	done = j->done;
+	j->left = !done;
+	ret = j->ret;
+	if (!done) {
+		ret = err_set(err, "the save to %s is not through after %.0f "
+		    "s, and goes on by itself", j->path, limit_s);
+		err_hint(err, "is the disk, or its server, stuck? "
+		    "ACCEL_SAVE_TIMEOUT is how long to wait");
+	} else if (ret != 0) {
+		*err = j->err;
+		err_at(err, "the save to %s", j->path);
+	}
+	pthread_mutex_unlock(&j->lock);
+	if (done)
+		job_free(j);
+	return ret;
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# Checkpoints and trackers.
+check_PROGRAMS += %D%/checkpoint %D%/track
+TESTS += %D%/checkpoint %D%/track
+%C%_checkpoint_SOURCES = %D%/checkpoint.c %D%/folder.h
+%C%_checkpoint_LDADD   = runtime/train/libtrain.la
+%C%_track_SOURCES = %D%/track.c %D%/folder.h
+%C%_track_LDADD   = runtime/train/libtrain.la
+
+check_PROGRAMS += %D%/resume
+TESTS += %D%/resume.t
+dist_check_SCRIPTS += %D%/resume.t
+%C%_resume_SOURCES = %D%/resume.c
+%C%_resume_LDADD   = libaccel.la
