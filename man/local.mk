@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-dist_man_MANS += %D%/accel.1 %D%/accel-check.1 %D%/accel-completion.1
+dist_man_MANS += %D%/accel.1 %D%/accel-advise.1 %D%/accel-check.1 %D%/accel-completion.1
 dist_man_MANS += %D%/accel-config.1
 dist_man_MANS += %D%/accel-schema.1
 dist_man_MANS += %D%/accel-setup.1

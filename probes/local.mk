@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/libprobes.la
 %C%_libprobes_la_SOURCES = \
+	%D%/advise.c %D%/advise.h \
 	%D%/attribute.c %D%/attribute.h \
 	%D%/child.c \
 	%D%/cuda.c \

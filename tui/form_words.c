@@ -44,6 +44,7 @@ form_origin(const struct form *f, int item)
 	static const char *const names[] = {
 		[ORIGIN_DEFAULT] = "default",
 		[ORIGIN_FOUND] = "found on this machine",
+		[ORIGIN_PROPOSED] = "the proposal",
 		[ORIGIN_FILE] = "the file", [ORIGIN_ENV] = "the environment",
 		[ORIGIN_FLAG] = "a flag", [ORIGIN_USER] = "you",
 	};

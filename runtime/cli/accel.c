@@ -10,6 +10,7 @@
 
 /* One row a command, in the order of --help. */
 static const struct command *const commands[] = {
+	&command_advise,
 	&command_check,
 	&command_config,
 	&command_env,

@@ -7,7 +7,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-extern const struct command command_accel, command_check, command_complete, command_completion,
+extern const struct command command_accel, command_advise, command_check, command_complete, command_completion,
     command_config, command_help_of, command_launch, command_schema;
 extern const struct command command_merge_weights, command_test,
     command_to_fsdp2, command_tpu_config;

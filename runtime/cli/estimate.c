@@ -11,21 +11,21 @@
 #include "probes/probe.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
-#include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/config.h"
+#include "runtime/cli/model.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
 
 #include "runtime/base/banned.h"
 
 struct words {			/* as they were typed */
-	const char	*config_file, *library, *params, *layers, *hidden,
-	    *heads, *kv_heads, *head_dim, *ffn, *vocab, *optimizer,
-	    *seq_length, *batch_size, *micro_batches, *tp, *cp, *pp, *group,
-	    *offload, *gpu_memory;
+	const char	*config_file, *library, *optimizer, *seq_length,
+	    *batch_size, *micro_batches, *tp, *cp, *pp, *group, *offload,
+	    *gpu_memory;
+	struct model_words	 model;
 	struct strv	 dtypes, sharding, precision;
-	bool		 gated, recompute, eager, sequence_parallel, json,
+	bool		 recompute, eager, sequence_parallel, json,
 	    explain, ascii, remote_code;
 };
 
@@ -64,22 +64,7 @@ static const struct option options[] = {
 	    "none optimizer all", "none, optimizer, all: to the host's memory"),
 	VALUE(struct words, gpu_memory, "gpu_memory", 0, "SIZE", TAKES_TEXT,
 	    "80GB, 79.5GiB; else this machine's GPUs"),
-	VALUE(struct words, params, "params", 0, "N", TAKES_TEXT,
-	    "parameters: 7B, 124M; no MODEL then"),
-	VALUE(struct words, layers, "layers", 0, "N", TAKES_TEXT,
-	    "the shape, by hand"),
-	VALUE(struct words, hidden, "hidden", 0, "N", TAKES_TEXT, "width"),
-	VALUE(struct words, heads, "heads", 0, "N", TAKES_TEXT,
-	    "of attention"),
-	VALUE(struct words, kv_heads, "kv_heads", 0, "N", TAKES_TEXT,
-	    "of keys and values"),
-	VALUE(struct words, head_dim, "head_dim", 0, "N", TAKES_TEXT,
-	    "width of a head"),
-	VALUE(struct words, ffn, "ffn", 0, "N", TAKES_TEXT,
-	    "width of the feed-forward part"),
-	VALUE(struct words, vocab, "vocab", 0, "N", TAKES_TEXT, "words"),
-	SWITCH(struct words, gated, "gated", 0,
-	    "the feed-forward part has a gate"),
+	MODEL_WORDS(struct words, model),
 	CHOICE_OF(struct words, library, "library_name", "NAME",
 	    "transformers timm", "for Accelerate's sake: config.json tells"),
 	SWITCH(struct words, remote_code, "trust_remote_code", 0,
@@ -136,16 +121,6 @@ take_kinds(bool *out, const struct memory_word *words, int count,
 }
 
 static int
-take_count(const char *text, const char *flag, long hi, long *out,
-    struct err *err)
-{
-	if (!text || num_parse(text, 1, hi, out) == 0)
-		return 0;
-	return err_set(err, "--%s %s: not a number from 1 to %ld", flag, text,
-	    hi);
-}
-
-static int
 take_order(struct memory_order *o, const struct words *w, struct err *err)
 {
 	if (w->optimizer)
@@ -159,75 +134,17 @@ take_order(struct memory_order *o, const struct words *w, struct err *err)
 		    ON_DEVICE;
 		o->params_on = strcmp(w->offload, "all") ? ON_DEVICE : ON_HOST;
 	}
-	if (take_count(w->seq_length, "seq_length", 1L << 30, &o->sequence,
+	if (cli_count(w->seq_length, "seq_length", 1L << 30, &o->sequence,
 	    err) < 0 ||
-	    take_count(w->batch_size, "batch_size", 1L << 20, &o->batch,
+	    cli_count(w->batch_size, "batch_size", 1L << 20, &o->batch,
 	    err) < 0 ||
-	    take_count(w->micro_batches, "micro_batches", 1L << 20,
+	    cli_count(w->micro_batches, "micro_batches", 1L << 20,
 	    &o->micro_batches, err) < 0 ||
-	    take_count(w->tp, "tp", 1L << 12, &o->tp, err) < 0 ||
-	    take_count(w->cp, "cp", 1L << 12, &o->cp, err) < 0 ||
-	    take_count(w->pp, "pp", 1L << 12, &o->pp, err) < 0)
+	    cli_count(w->tp, "tp", 1L << 12, &o->tp, err) < 0 ||
+	    cli_count(w->cp, "cp", 1L << 12, &o->cp, err) < 0 ||
+	    cli_count(w->pp, "pp", 1L << 12, &o->pp, err) < 0)
 		return -1;
-	return take_count(w->group, "group", 1L << 20, &o->group, err);
-}
-
-static int
-take_size(const char *text, const char *flag, uint64_t *out, struct err *err)
-{
-	long	value = 0;
-
-	if (take_count(text, flag, 1L << 24, &value, err) < 0)
-		return -1;
-	if (text)
-		*out = (uint64_t)value;
-	return 0;
-}
-
-/* A shape by hand; it also mends what weights do not tell. */
-static int
-take_shape(struct model *m, const struct words *w, struct err *err)
-{
-	if (w->params && model_count(w->params, &m->params) < 0) {
-		err_set(err, "--params %s: not a count of parameters",
-		    w->params);
-		return err_hint(err, "such as 7B, 124M or 6738415616");
-	}
-	m->gated |= w->gated;
-	return take_size(w->layers, "layers", &m->layers, err) < 0 ||
-	    take_size(w->hidden, "hidden", &m->hidden, err) < 0 ||
-	    take_size(w->heads, "heads", &m->heads, err) < 0 ||
-	    take_size(w->kv_heads, "kv_heads", &m->kv_heads, err) < 0 ||
-	    take_size(w->head_dim, "head_dim", &m->head_dim, err) < 0 ||
-	    take_size(w->ffn, "ffn", &m->ffn, err) < 0 ||
-	    take_size(w->vocab, "vocab", &m->vocab, err) < 0 ? -1 : 0;
-}
-
-static int
-take_model(struct model *m, const char *name, const struct words *w,
-    struct err *err)
-{
-	if (name && w->params) {
-		err_set(err, "both a model and --params %s", w->params);
-		return err_hint(err, "its own parameters count; leave one of "
-		    "them out");
-	}
-	if (name && model_read(m, name, err) < 0)
-		return -1;
-	if (take_shape(m, w, err) < 0)
-		return -1;
-	if (!name && !m->params && !m->layers) {
-		err_set(err, "no model was given");
-		return err_hint(err, "such as: accel estimate-memory "
-		    "config.json; or --params 7B");
-	}
-	if (!name) {
-		m->from = "hand";
-		m->name = strdup(w->params ? w->params : "by hand");
-		if (!m->name)
-			return err_nomem(err);
-	}
-	return model_settle(m, err);
+	return cli_count(w->group, "group", 1L << 20, &o->group, err);
 }
 
 /* The smallest GPU that can be used here. */
@@ -341,7 +258,8 @@ run(struct call *call, struct err *err)
 		e.order.whole = e.order.cpu = false;
 	if (take_flags(&e, w, call, &name, err) < 0)
 		return EXIT_USAGE;
-	if (take_model(&e.model, name, w, err) == 0) {
+	if (cli_model(&e.model, name, &w->model, "accel estimate-memory "
+	    "config.json", err) == 0) {
 		if (!e.room)
 			find_room(&e);
 		e.order.model = &e.model;

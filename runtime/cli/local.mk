@@ -2,6 +2,7 @@
 bin_PROGRAMS += accel
 accel_SOURCES = \
 	%D%/accel.c \
+	%D%/advise.c \
 	%D%/check.c %D%/check.h \
 	%D%/cli.h \
 	%D%/command.c %D%/command.h \
@@ -21,6 +22,7 @@ accel_SOURCES = \
 	%D%/env_print.c \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/estimate_print.c \
+	%D%/model.c %D%/model.h \
 	%D%/launch.c %D%/launch.h %D%/launch_print.c \
 	%D%/probe.c %D%/probe.h \
 	%D%/run.c \

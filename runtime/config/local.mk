@@ -5,6 +5,15 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/retired.def %D%/rules.def %D%/rules_libraries.def \
 	%D%/sagemaker.def %D%/sections.def \
 	%D%/fields-undef.h %D%/intern.h \
+	%D%/advice.c %D%/advice.h %D%/advice_intern.h \
+	%D%/advice_config.c \
+	%D%/advice_hosts.c \
+	%D%/advice_print.c \
+	%D%/advice_time.c \
+	%D%/advice_warn.c \
+	%D%/advice_words.c \
+	%D%/advice_worlds.c \
+	%D%/hardware.c %D%/hardware.h %D%/hardware.def \
 	%D%/changes.c %D%/changes.h \
 	%D%/deepspeed.c \
 	%D%/environ.c %D%/environ.h \
@@ -43,7 +52,7 @@ noinst_LTLIBRARIES += %D%/libconfig.la
 	%D%/yaml_tree.c %D%/yaml_tree.h
 %C%_libconfig_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
 %C%_libconfig_la_LIBADD = runtime/base/libbase.la \
-	runtime/base/libtensorfile.la $(YAML_LIBS) $(JANSSON_LIBS)
+	runtime/base/libtensorfile.la $(YAML_LIBS) $(JANSSON_LIBS) -lm
 
 noinst_PROGRAMS += %D%/mkpage
 %C%_mkpage_SOURCES = %D%/mkpage.c

@@ -29,6 +29,7 @@ struct sum {			/* an estimate that is being made */
 	const struct memory_order	*o;
 	const struct model		*m;
 	double				 P;	/* parameters of this rank */
+	double				 T;	/* of those, trained */
 	double				 N;	/* ranks that share them */
 	double				 U;	/* the largest unit */
 	bool				 zero, fsdp, megatron; /* whose */
@@ -81,13 +82,19 @@ add_params(struct sum *s)
 	const char		*source = whose(s);
 
 	if (!shared) {
-		term(s, PART_PARAMS, ON_DEVICE, s->p * s->P, source,
-		    s->p == 4 ? "4 P" : "2 P", "%.0f x %.0f", s->p, s->P);
+		term(s, PART_PARAMS, ON_DEVICE, s->p * s->T, source,
+		    s->p == 4 ? "4 P" : "2 P", "%.0f x %.0f", s->p, s->T);
+		term(s, PART_PARAMS, ON_DEVICE, s->e * (s->P - s->T),
+		    "definition", "e (P - T) (frozen)", "%.0f x %.0f", s->e,
+		    s->P - s->T);
 		return;
 	}
-	term(s, PART_PARAMS, place, s->p * s->P / s->N, source,
+	term(s, PART_PARAMS, place, s->p * s->T / s->N, source,
 	    s->p == 4 ? "4 P / N" : "2 P / N", "%.0f x %.0f / %.0f", s->p,
-	    s->P, s->N);
+	    s->T, s->N);
+	term(s, PART_PARAMS, place, s->e * (s->P - s->T) / s->N, "definition",
+	    "e (P - T) / N (frozen)", "%.0f x %.0f / %.0f", s->e,
+	    s->P - s->T, s->N);
 	if (s->o->sharding == SHARDING_GRAD_OP ||
 	    s->o->sharding == SHARDING_HYBRID_GRAD_OP)
 		term(s, PART_PARAMS, ON_DEVICE, s->e * s->P, "ZeRO", "e P "
@@ -110,12 +117,12 @@ add_grads(struct sum *s)
 		source = "ZeRO-Offload";
 	}
 	if (shared)
-		term(s, PART_GRADS, place, s->g * s->P / s->N, source,
+		term(s, PART_GRADS, place, s->g * s->T / s->N, source,
 		    s->g == 4 ? "4 P / N" : "2 P / N", "%.0f x %.0f / %.0f",
-		    s->g, s->P, s->N);
+		    s->g, s->T, s->N);
 	else
-		term(s, PART_GRADS, ON_DEVICE, s->g * s->P, source,
-		    s->g == 4 ? "4 P" : "2 P", "%.0f x %.0f", s->g, s->P);
+		term(s, PART_GRADS, ON_DEVICE, s->g * s->T, source,
+		    s->g == 4 ? "4 P" : "2 P", "%.0f x %.0f", s->g, s->T);
 }
 
 /* Bytes that the optimizer keeps for each parameter. */
@@ -150,17 +157,17 @@ add_optimizer(struct sum *s)
 	    s->o->sharding == SHARDING_MEGATRON_DIST ? s->N : 1;
 
 	if ((s->zero || s->megatron) && s->p == 2)
-		term(s, PART_OPTIMIZER, place, 4 * s->P / parts, whose(s),
-		    "4 P / N (float32 copy)", "4 x %.0f / %.0f", s->P, parts);
+		term(s, PART_OPTIMIZER, place, 4 * s->T / parts, whose(s),
+		    "4 P / N (float32 copy)", "4 x %.0f / %.0f", s->T, parts);
 	if (s->megatron && s->g == 2)
-		term(s, PART_OPTIMIZER, place, 4 * s->P / parts, "Megatron",
-		    "4 P / N (float32 gradients)", "4 x %.0f / %.0f", s->P,
+		term(s, PART_OPTIMIZER, place, 4 * s->T / parts, "Megatron",
+		    "4 P / N (float32 gradients)", "4 x %.0f / %.0f", s->T,
 		    parts);
-	term(s, PART_OPTIMIZER, place, n * s->P / parts,
+	term(s, PART_OPTIMIZER, place, n * s->T / parts,
 	    s->o->optimizer == OPTIMIZER_ADAFACTOR ? "guess" : s->zero &&
 	    s->o->optimizer == OPTIMIZER_ADAM ? "ZeRO" : "definition",
 	    parts > 1 ? "arrays x P / N" : "arrays x P", "%.4g x %.0f / %.0f",
-	    n, s->P, parts);
+	    n, s->T, parts);
 }
 
 /* What forward and backward take beside the activations, and then the step. */
@@ -176,28 +183,29 @@ add_temporary(struct sum *s)
 			term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->e * s->U,
 			    "design", "2 e U (gathered)", "2 x %.0f x %.0f",
 			    s->e, s->U);
-		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->e * s->U, "design",
-		    "2 e U (their gradients)", "2 x %.0f x %.0f", s->e, s->U);
+		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->e * s->U * s->T /
+		    s->P, "design", "2 e U (their gradients)",
+		    "2 x %.0f x %.0f", s->e, s->U * s->T / s->P);
 	} else if (s->zero) {
-		bucket = s->P < DEEPSPEED_BUCKET ? s->P : DEEPSPEED_BUCKET;
+		bucket = s->T < DEEPSPEED_BUCKET ? s->T : DEEPSPEED_BUCKET;
 		term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->p * bucket,
 		    "DeepSpeed", "2 buckets", "2 x %.0f x %.0f", s->p, bucket);
 	} else if (!s->megatron) {
 		if (o->ranks > 1)
-			term(s, PART_TEMPORARY, ON_DEVICE, s->g * s->P,
+			term(s, PART_TEMPORARY, ON_DEVICE, s->g * s->T,
 			    "PyTorch", "buckets: a second copy of gradients",
-			    "%.0f x %.0f", s->g, s->P);
+			    "%.0f x %.0f", s->g, s->T);
 		if (s->mixed)
-			term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->P,
+			term(s, PART_TEMPORARY, ON_DEVICE, 2 * s->T,
 			    o->training == TRAINING_FP8 ? "guess" : "PyTorch",
-			    "2 P (casts of weights)", "2 x %.0f", s->P);
+			    "2 P (casts of weights)", "2 x %.0f", s->T);
 	}
 	if (s->zero || s->megatron || o->optimizer == OPTIMIZER_ADAM8 ||
 	    o->cpu)		/* their kernels take nothing */
 		return;
 	if (s->fsdp && o->params_on != ON_DEVICE)
 		return;
-	bucket = s->fsdp ? s->P / s->N : s->P;
+	bucket = s->fsdp ? s->T / s->N : s->T;
 	term(s, PART_STEP, ON_DEVICE, s->p * bucket, "PyTorch", s->fsdp ?
 	    "the parameters' size, P / N" : "the parameters' size",
 	    "%.0f x %.0f", s->p, bucket);
@@ -347,6 +355,8 @@ memory_estimate(struct memory *out, const struct memory_order *o,
 	if (s.megatron && o->training != TRAINING_FP16)
 		s.g = 4;
 	s.P = (double)s.m->params / (double)(o->tp * o->pp);
+	s.T = o->trained && o->trained < s.m->params ? s.P *
+	    (double)o->trained / (double)s.m->params : s.P;
 	s.N = (double)(o->ranks / (o->tp * o->pp));
 	if (kind == SHARDING_HYBRID || kind == SHARDING_HYBRID_GRAD_OP)
 		s.N = (double)(o->group * o->cp);

@@ -9,7 +9,9 @@
  * f feed-forward width, V words, s tokens of a sequence, b sequences of a
  * micro-batch, t tensor-parallel ranks, e bytes of an activation, r those of
  * the residual stream, B bytes of a layer's activations for a token, U
- * parameters of the largest unit that is gathered at once.
+ * parameters of the largest unit that is gathered at once.  With adapters (LoRA,
+ * arXiv 2106.09685) T of the parameters are trained; the others are kept in the
+ * type to compute with, and have neither gradient nor optimizer.
  *
  * Sources, by the names that a term gives:
  *   ZeRO		arXiv 1910.02054, section 3 and figure 1: 16-bit
@@ -115,6 +117,7 @@ struct memory_order {
 	bool			 eager;		/* attention keeps its scores */
 	bool			 whole;		/* as one unit: no wrapping */
 	bool			 cpu;		/* trained on the CPU */
+	uint64_t		 trained;	/* parameters, of all; 0: all */
 	enum memory_place	 optimizer_on, params_on; /* offload:
 					 * ZeRO has both, FSDP params_on */
 };
@@ -122,7 +125,7 @@ struct memory_order {
 /* One rank of anything, one sequence of 1024 tokens: a start. */
 #define MEMORY_ORDER_INIT						\
 	{ NULL, SHARDING_NONE, TRAINING_FP32, OPTIMIZER_ADAM, 1, 1, 1, 1, 1, \
-	    1024, 1, 1, false, false, false, false, false, ON_DEVICE,	\
+	    1024, 1, 1, false, false, false, false, false, 0, ON_DEVICE,	\
 	    ON_DEVICE }
 
 enum memory_part {

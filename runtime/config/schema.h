@@ -45,8 +45,8 @@ enum field_id {
 #include "runtime/config/fields-undef.h"
 
 enum origin {			/* who gave the value; the later wins */
-	ORIGIN_DEFAULT, ORIGIN_FOUND, ORIGIN_FILE, ORIGIN_ENV, ORIGIN_FLAG,
-	ORIGIN_USER
+	ORIGIN_DEFAULT, ORIGIN_FOUND, ORIGIN_FILE, ORIGIN_PROPOSED, ORIGIN_ENV,
+	ORIGIN_FLAG, ORIGIN_USER
 };
 
 /* The configuration itself: c.main.num_processes, c.fsdp.version... */

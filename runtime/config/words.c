@@ -357,6 +357,8 @@ config_whence(const struct config *c, enum field_id id, struct buf *out)
 		    buf_adds(out, "");
 	case ORIGIN_FOUND:
 		return buf_adds(out, "this machine");
+	case ORIGIN_PROPOSED:
+		return buf_adds(out, "the proposal");
 	case ORIGIN_USER:
 		return buf_adds(out, "you");
 	case ORIGIN_DEFAULT:

@@ -39,3 +39,5 @@ TESTS += %D%/hostile.t %D%/flood.t
 EXTRA_DIST += %D%/hostile.py %D%/flood.py
 dist_check_SCRIPTS += %D%/follow.t
 TESTS += %D%/follow.t
+dist_check_SCRIPTS += %D%/advise.t
+TESTS += %D%/advise.t

@@ -53,3 +53,8 @@ check_PROGRAMS += %D%/runview
 TESTS += %D%/runview
 %C%_runview_SOURCES = %D%/runview.c tests/tap.h
 %C%_runview_LDADD = tui/libtui.la -lm
+
+check_PROGRAMS += %D%/advice
+TESTS += %D%/advice
+%C%_advice_SOURCES = %D%/advice.c tests/tap.h
+%C%_advice_LDADD = runtime/config/libconfig.la -lm

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accel advise: how to train a model on given machines, with the reasons. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/advise.h"
+#include "probes/fleet.h"
+#include "probes/probe.h"
+#include "runtime/base/buf.h"
+#include "runtime/base/err.h"
+#include "runtime/cli/cli.h"
+#include "runtime/cli/json.h"
+#include "runtime/cli/model.h"
+#include "runtime/config/advice.h"
+#include "runtime/config/rules.h"
+
+#include "runtime/base/banned.h"
+
+struct words {			/* as they were typed */
+	const char		*model, *batch, *sequence, *lora, *optimizer,
+	    *write;
+	struct model_words	 shape;
+	struct strv		 machine, gpus;
+	bool			 cpu, megatron, disk, json;
+};
+
+#define WORD_OF(symbol, word, what)	word " "
+
+static const struct option options[] = {
+	VALUE(struct words, model, "model", 0, "MODEL", TAKES_FILE,
+	    "a config.json, weights, a folder or a hub name"),
+	MODEL_WORDS(struct words, shape),
+	VALUE(struct words, batch, "batch", 0, "N", TAKES_TEXT,
+	    "sequences of a step, of all ranks (8 for each)"),
+	VALUE(struct words, sequence, "seq", 0, "N", TAKES_TEXT,
+	    "tokens of a sequence (the model's, up to 4096)"),
+	CHOICE_OF(struct words, optimizer, "optimizer", "KIND",
+	    OPTIMIZERS(WORD_OF), OPTIMIZERS(WORD_OF) "(adam)"),
+	VALUE(struct words, lora, "lora", 0, "RANK", TAKES_TEXT,
+	    "train adapters of this rank, not all"),
+	VALUES(struct words, machine, "machine", 0, "FILE", TAKES_YAML,
+	    "what accel probe --yaml wrote"),
+	VALUES(struct words, gpus, "gpus", 0, "GPUS", TAKES_TEXT,
+	    "machines in a word: 8xH100, 2x8x80GB:nvlink"),
+	SWITCH(struct words, cpu, "cpu", 0, "leave the GPUs alone"),
+	SWITCH(struct words, megatron, "megatron", 0,
+	    "the script is written for Megatron-LM"),
+	SWITCH(struct words, disk, "disk", 0, "offload to a disk is fine"),
+	VALUE(struct words, write, "write", 0, "FILE", TAKES_YAML,
+	    "write the proposal as a configuration"),
+	SWITCH(struct words, json, "json", 0, "as JSON"),
+	OPTIONS_END
+};
+
+struct hosts {
+	struct advice_host	*host;
+	size_t			 count;
+};
+
+/* This machine, where no other was named. */
+static int
+look_here(struct hosts *h, struct err *err)
+{
+	struct fleet	 fleet = FLEET_INIT;
+	struct machine	*m = fleet_add(&fleet);
+	int		 ret;
+
+	if (!m)
+		return err_nomem(err);
+	ret = machine_probe_quickly(m, err);
+	if (ret == 0)
+		ret = fleet_advise(&fleet, &h->host, &h->count, err);
+	fleet_clear(&fleet);
+	return ret;
+}
+
+static int
+read_machines(struct hosts *h, const struct strv *files, struct err *err)
+{
+	struct fleet	fleet = FLEET_INIT;
+	struct strv	warnings = STRV_INIT;
+	int		ret = 0;
+
+	for (size_t i = 0; i < files->count && ret == 0; i++)
+		ret = fleet_read(&fleet, files->item[i], &warnings, err);
+	for (size_t i = 0; i < warnings.count; i++)
+		fprintf(stderr, "accel advise: warning: %s\n",
+		    warnings.item[i]);
+	for (size_t i = 0; i < fleet.count && ret == 0; i++)
+		if (fleet.machine[i].problem)
+			fprintf(stderr, "accel advise: warning: %s is left "
+			    "out: %s\n", fleet.machine[i].host ?
+			    fleet.machine[i].host : "a machine",
+			    fleet.machine[i].problem);
+	if (ret == 0)
+		ret = fleet_advise(&fleet, &h->host, &h->count, err);
+	strv_clear(&warnings);
+	fleet_clear(&fleet);
+	return ret;
+}
+
+static int
+find_hosts(struct hosts *h, const struct words *w, struct err *err)
+{
+	if (read_machines(h, &w->machine, err) < 0)
+		return -1;
+	for (size_t i = 0; i < w->gpus.count; i++)
+		if (advice_hosts(&h->host, &h->count, w->gpus.item[i],
+		    err) < 0)
+			return EXIT_USAGE;
+	if (!w->machine.count && !w->gpus.count)
+		return look_here(h, err);
+	if (!h->count) {
+		err_set(err, "none of the files tells of a machine");
+		return err_hint(err, "accel probe --yaml writes such a file");
+	}
+	return 0;
+}
+
+static int
+take_words(struct advice_order *o, const struct words *w, struct err *err)
+{
+	o->cpu = w->cpu;
+	o->megatron = w->megatron;
+	o->disk = w->disk;
+	o->optimizer = OPTIMIZER_ADAM;
+	if (w->optimizer)
+		o->optimizer = (enum optimizer)memory_word(optimizer_words,
+		    OPTIMIZER_COUNT, w->optimizer);
+	if (cli_count(w->batch, "batch", 1L << 24, &o->batch, err) < 0 ||
+	    cli_count(w->sequence, "seq", 1L << 24, &o->sequence, err) < 0)
+		return -1;
+	return cli_count(w->lora, "lora", 1L << 12, &o->lora, err);
+}
+
+static int
+print(const struct advice *a, const struct words *w, struct err *err)
+{
+	struct buf	 out = BUF_INIT;
+	json_t		*json;
+	int		 ret;
+
+	if (w->json) {
+		json = advice_json(a);
+		ret = json_print(json, err);
+		json_decref(json);
+		return ret;
+	}
+	if ((ret = advice_text(a, &out)) < 0)
+		err_nomem(err);
+	else {
+		fputs(buf_text(&out), stdout);
+		if (fflush(stdout))
+			ret = err_set(err, "cannot write: %s",
+			    strerror(errno));
+	}
+	buf_clear(&out);
+	return ret;
+}
+
+/* A file that is there keeps what the proposal does not touch. */
+static int
+write_config(const struct advice *a, const char *path, struct err *err)
+{
+	struct config	 c;
+	const char	*notice;
+	FILE		*there = fopen(path, "r");
+	int		 ret = 0;
+
+	config_init(&c);
+	if (there) {
+		fclose(there);
+		ret = config_read(&c, path, err);
+	}
+	if (ret == 0)
+		ret = advice_apply(a, &a->plan, &c, err);
+	if (ret == 0)
+		ret = config_save(&c, path, 0, &notice, err);
+	if (ret == 0 && notice)
+		fprintf(stderr, "accel advise: %s was written anew: %s\n",
+		    path, notice);
+	config_clear(&c);
+	return ret;
+}
+
+static int
+run(struct call *call, struct err *err)
+{
+	const struct words	*w = call->options;
+	struct hosts		 hosts = { NULL, 0 };
+	struct model		 model = { .name = NULL };
+	struct advice_order	 order = { .host = NULL };
+	struct advice		 advice;
+	int			 ret;
+
+	if (take_words(&order, w, err) < 0)
+		return EXIT_USAGE;
+	if ((ret = cli_model(&model, w->model, &w->shape, "accel advise "
+	    "--model config.json", err)) < 0 ||
+	    (ret = find_hosts(&hosts, w, err)) != 0)
+		goto out;
+	order.host = hosts.host;
+	order.hosts = hosts.count;
+	order.model = &model;
+	if ((ret = advise(&advice, &order, err)) < 0)
+		goto out;
+	ret = print(&advice, w, err);
+	if (ret == 0 && w->write && advice.fits)
+		ret = write_config(&advice, w->write, err);
+	else if (ret == 0 && w->write) {
+		err_set(err, "%s is not written: nothing fits", w->write);
+		ret = err_hint(err, "see what would fit, above");
+	}
+	advice_clear(&advice);
+out:
+	free(hosts.host);
+	model_clear(&model);
+	return ret;
+}
+
+const struct command command_advise = {
+	"advise", "propose how to train a model here, and say why", .run = run,
+	.about = "Proposes how to train a model on this machine, or on those "
+	    "of --machine and\n--gpus: distributed type, sharding, precision, "
+	    "offload, mesh and batch, each\nwith its reason, the memory and "
+	    "the time that it takes, and the two next best\nways.",
+	.page = "accel-advise(1)", .options = options,
+	.size = sizeof(struct words),
+};
