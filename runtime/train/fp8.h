@@ -13,15 +13,15 @@
 #include <string.h>
 
 struct fp8_params {
-	uint32_t mantissa, bias;
+	uint32_t mantissa;	/* bits */
+	uint32_t least;		/* exponent field of the smallest normal, as a
+				   binary32's bits */
+	uint32_t beyond;	/* bits of a power of 2 that is too large */
 	uint32_t most;		/* code of the largest number */
-	float	 magic;		/* 2^23 times the smallest number: added to a
-				   subnormal, it leaves the code in the sum's
-				   last bits, rounded by the processor */
 };
 
-#define FP8_E4M3 ((struct fp8_params){ 3, 7, 0x7e, 0x1p14f })
-#define FP8_E5M2 ((struct fp8_params){ 2, 15, 0x7b, 0x1p7f })
+#define FP8_E4M3 ((struct fp8_params){ 3, 121u << 23, 136u << 23, 0x7e })
+#define FP8_E5M2 ((struct fp8_params){ 2, 113u << 23, 143u << 23, 0x7b })
 
 static inline uint32_t
 fp8_bits(float x)
@@ -41,18 +41,24 @@ fp8_float(uint32_t u)
 	return x;
 }
 
-/* Without branches, so that loops of it become vectors. */
+/*
+ * Without branches, so that loops of it become vectors.  The processor rounds:
+ * in the sum of x and a power of two that is larger by 23 - mantissa bits, the
+ * last bits are x's mantissa (with its first bit) in 8-bit precision.  Below the
+ * smallest normal the power stays, and they are the subnormal's.
+ */
 static inline uint32_t
 fp8_code(const struct fp8_params p, float x, int saturate)
 {
 	uint32_t bits = fp8_bits(x), sign = bits >> 24 & 0x80;
-	uint32_t u = bits & 0x7fffffff, drop = 23 - p.mantissa, normal, small;
-	uint32_t code, over = saturate ? p.most : p.most + 1;
+	uint32_t u = bits & 0x7fffffff, drop = 23 - p.mantissa;
+	uint32_t over = saturate ? p.most : p.most + 1, power, code;
+	uint32_t v = u < p.beyond ? u : p.beyond;
 
-	small = fp8_bits(fp8_float(u) + p.magic) - fp8_bits(p.magic);
-	normal = (u + (u >> drop & 1) - ((127 - p.bias) << 23) +
-	    (1u << (drop - 1)) - 1) >> drop;
-	code = u < (128 - p.bias) << 23 ? small : normal;
+	power = v & 0x7f800000;
+	power = power > p.least ? power : p.least;
+	code = fp8_bits(fp8_float(v) + fp8_float(power + (drop << 23))) -
+	    (power + (drop << 23)) + ((power - p.least) >> drop);
 	code = code > p.most ? over : code;
 	code = u > 0x7f800000 ? 0x7f : code;
 	return sign | code;
@@ -66,10 +72,10 @@ fp8_value(const struct fp8_params p, uint32_t code)
 
 	if (u > p.most)		/* E5M2 0x7c is the only one that is no NaN */
 		return fp8_float(sign | (u == 0x7c ? 0x7f800000 : 0x7fc00000));
-	if (e == 0)
-		return fp8_float(sign |
-		    fp8_bits((float)m * p.magic * 0x1p-23f));
-	return fp8_float(sign | (e + 127 - p.bias) << 23 |
+	if (e == 0)		/* the smallest normal has e 1 and m 0 */
+		return fp8_float(sign | fp8_bits((float)m *
+		    fp8_float(p.least - (p.mantissa << 23))));
+	return fp8_float(sign | (p.least + ((e - 1) << 23)) |
 	    m << (23 - p.mantissa));
 }
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The optimizers give what torch.optim gives: tests/data/optim.txt. */
+/*
+ * The optimizers give what torch.optim gives: tests/data/optim.txt.
+ *
+ *	optim		all of that, in one process
+ *	optim groups	one of some ranks, each with a decay of its own: fails
+ *	optim fp8	one of some ranks: prints the scale that they agree on
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -359,9 +365,47 @@ factored(void)
 	accel_fini(a);
 }
 
-int
-main(void)
+/* ---- one of some ranks ---------------------------------------------------- */
+
+static accel_status
+one_scale(accel *a)
 {
+	float history[2][4], x[] = { 1, (float)(accel_rank(a) + 2) };
+	accel_fp8 s[2], *list[] = { &s[0], &s[1] };
+	uint8_t c[2];
+	accel_status st;
+
+	for (int k = 0; k < 2; k++) {
+		accel_fp8_init(&s[k], ACCEL_E4M3, history[k], 4);
+		accel_fp8_cast(&s[k], &x[k], 1, c);
+	}
+	st = accel_fp8_update(a, list, 2);
+	printf("scales %g %g\n", (double)s[0].scale, (double)s[1].scale);
+	return st;
+}
+
+static int
+rank(const char *what)
+{
+	accel *a = model(0);
+	accel_group g[] = { { "*.bias", 1, 0.25 * accel_rank(a) } };
+	accel_status st;
+
+	if (strcmp(what, "fp8") == 0)
+		st = one_scale(a);
+	else if ((st = accel_groups(a, g, 1)) == ACCEL_OK)
+		st = accel_prepare(a, 0);
+	if (st != ACCEL_OK)
+		printf("status %d: %s\n", (int)st, accel_errmsg());
+	accel_fini(a);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc > 1)
+		return rank(argv[1]);
 	goldens();
 	refusals();
 	groups();
