@@ -183,7 +183,7 @@ collect_arrays(accel *a, enum state_what what, int first, struct state_set *s)
 			st = accel_broadcast(a, theirs, x.bytes, r);
 			if (st != ACCEL_OK || a->rank != 0 || kept != ACCEL_OK)
 				continue;
-			snprintf(name, sizeof(name), "%d/%s", r, x.name);
+			snprintf(name, sizeof(name), "%d:%s", r, x.name);
 			if (state_set_copy(s, STATE_RANKS, name,
 			    state_dtype(x.dtype), x.shape, x.ndim, theirs,
 			    x.bytes, accel__err()) != 0)

@@ -6,11 +6,11 @@
  *	model		model.safetensors	the parameters, by their names
  *	optimizer	optimizer.safetensors	master.NAME, state.K.NAME
  *	objects		objects.safetensors	registered objects, as bytes
- *	ranks		ranks.safetensors	R/NAME: what rank R has of its own:
- *						objects; grad.NAME, where an
- *						accumulation is under way; with
- *						local SGD all the arrays, but
- *						rank 0's
+ *	ranks		ranks.safetensors	what rank R has of its own:
+ *						R/NAME, objects; R:grad.NAME,
+ *						where an accumulation is under
+ *						way; R:NAME, with local SGD all
+ *						arrays of all ranks but rank 0
  *
  * and in the manifest's "info" the numbers step, micro (batches accumulated),
  * world, and local (1 with local SGD).  All of it goes through rank 0, which alone touches the disk: no

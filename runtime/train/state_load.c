@@ -60,7 +60,7 @@ find(const struct state_reader *r, const struct state_array *x, int rank,
 	if (rank < 0)
 		snprintf(name, sizeof(name), "%s", x->name);
 	else
-		snprintf(name, sizeof(name), "%d/%s", rank, x->name);
+		snprintf(name, sizeof(name), "%d:%s", rank, x->name);
 	if (!state_reader_find(r, x->stem, name, p)) {
 		err_set(err, "the checkpoint has no %s in its %s", name,
 		    x->stem);
@@ -135,7 +135,7 @@ begin(const accel *a, struct load *l, const char *dir)
 /* ---- objects ------------------------------------------------------------------ */
 
 /* All objects of the part whose names begin with "R/" (rank < 0: all), packed
- * as state_pack does, without the prefix and without gradients. */
+ * as state_pack does, without the prefix. */
 static accel_status
 pack_saved(const struct load *l, const char *stem, int rank, struct buf *out)
 {
@@ -149,8 +149,7 @@ pack_saved(const struct load *l, const char *stem, int rank, struct buf *out)
 		uint32_t n;
 		char *data;
 
-		if (strncmp(p.name, prefix, strlen(prefix)) != 0 ||
-		    (rank >= 0 && strncmp(name, "grad.", 5) == 0))
+		if (strncmp(p.name, prefix, strlen(prefix)) != 0)
 			continue;
 		data = malloc(p.bytes + 1);
 		if (data == NULL)

@@ -60,9 +60,9 @@ check(const char *call, const char *name, uint32_t flags)
 	if (n < 1 || n > ACCEL_KEY_MAX)
 		return accel__fail(ACCEL_EINVAL, "%s: a name has 1 to %d "
 		    "bytes", call, ACCEL_KEY_MAX);
-	if (strncmp(name, "accel.", 6) == 0 || strncmp(name, "grad.", 5) == 0)
+	if (strncmp(name, "accel.", 6) == 0)
 		return accel__fail(ACCEL_EINVAL, "%s: %s: names that begin "
-		    "with accel. or grad. are libaccel's own", call, name);
+		    "with accel. are libaccel's own", call, name);
 	if ((flags & ~(uint32_t)ACCEL_PER_RANK) != 0)
 		return accel__fail(ACCEL_EINVAL, "%s: ACCEL_PER_RANK or 0",
 		    call);

@@ -30,56 +30,72 @@ run() { # WORLD args...: the ranks' output is $work/out.N
 	done
 }
 shared() { # the parameters' hash of all ranks
-	sed '/^own/d' "$work"/out.* | sort -u
+	sed -n '/^batch/p; /^status/p' "$work"/out.* | sort -u
 }
 own() {
 	cat "$work"/out.* | sed -n 's/^own //p'
 }
+all() { # what each rank says
+	cat "$work"/out.*
+}
 
-# Batches 0 to 13, saved after 7: with two batches a step that is in the middle
-# of an accumulation.
-for accum in 1 2; do
-	for world in $worlds; do
-		run $world plain "$work/none" 0 14 $accum
-		want=$(shared) mine=$(own)
-		has "$world ranks, $accum batches a step" "$want" "batch 14 hash"
-		for how in save async; do
-			run $world $how "$work/$how-$world-$accum" 0 7 $accum
-			is "they $how" "$codes" "$(printf ' 0%.0s' $(seq $world))"
-			run $world load "$work/$how-$world-$accum" 0 14 $accum
-			is "and go on with the same bits" "$(shared)" "$want"
-			is "and the same random states" "$(own)" "$mine"
+# 14 batches, saved after 7: with two batches a step that is in the middle of an
+# accumulation.
+for kind in whole f16 low local; do
+	for accum in 1 2; do
+		for world in $worlds; do
+			what="$kind, $world ranks, $accum batches a step:"
+			run $world plain x 14 $accum $kind
+			want=$(all)
+			has "$what it trains" "$want" "batch 14 hash"
+			for how in save $([ $kind = whole ] && echo async); do
+				dir=$work/$kind-$how-$world-$accum
+				run $world $how "$dir" 7 $accum $kind
+				is "$what $how" "$codes" \
+					"$(printf ' 0%.0s' $(seq $world))"
+				run $world load "$dir" 14 $accum $kind
+				is "$what it goes on with the same bits" \
+					"$(all)" "$want"
+			done
 		done
 	done
 done
 [ "$worlds" = 1 ] && done_testing
+run 2 plain x 14 1 f16
+has "the loss scale has been at work" "$(all)" "scale 0x1p+"
+ok "and is no longer the first" sh -c \
+	'! grep -q "scale 0x1p+16" "$0"' "$work/out.0"
 
 # Another number of ranks.
-want=$(run 1 plain x 0 14; shared)
+run 1 plain x 14
+want=$(shared)
 for to in 1 4; do
-	run $to load "$work/save-2-1" 0 14
+	run $to load "$work/whole-save-2-1" 14
 	is "saved on 2 ranks, loaded on $to: the same parameters" \
 		"$(shared)" "$want"
 done
-run 2 plain x 0 7
+run 2 plain x 7
 two=$(own)
-run 3 load "$work/save-2-1" 0 7
+run 3 load "$work/whole-save-2-1" 7
 is "two ranks have the random states that were saved, the third its own" \
 	"$(own)" "$two
 0000000000000002"
-run 3 load "$work/save-2-2" 0 14 2
+run 3 load "$work/whole-save-2-2" 14 2
 is "in the middle of an accumulation every rank fails" "$codes" " 1 1 1"
 has "and says why, on rank 0" "$(cat "$work/out.0")" \
 	"the checkpoint was saved on 2 ranks in the middle of an accumulation, and here are 3"
 has "and on the others" "$(cat "$work/out.2")" \
 	"status -7: rank 0: the checkpoint was saved on 2 ranks"
-run 2 save "$work/save-2-1" 0 3
-run 2 both "$work/save-2-1" 0 7
-run 2 load "$work/save-2-1" 0 14
+run 3 load "$work/local-save-2-1" 14 1 local
+has "and in local SGD" "$(cat "$work/out.1")" \
+	"the checkpoint was saved on 2 ranks in local SGD, and here are 3"
+run 2 save "$work/whole-save-2-1" 3
+run 2 both "$work/whole-save-2-1" 7
+run 2 load "$work/whole-save-2-1" 14
 is "saved again over itself" "$(shared)" "$want"
-printf x | dd of="$work/save-2-1/optimizer.safetensors" bs=1 seek=70000 \
+printf x | dd of="$work/whole-save-2-1/optimizer.safetensors" bs=1 seek=70000 \
 	conv=notrunc 2>/dev/null
-run 2 load "$work/save-2-1" 0 14
+run 2 load "$work/whole-save-2-1" 14
 has "rank 1 hears which file is damaged" "$(cat "$work/out.1")" \
 	"save-2-1/optimizer.safetensors is damaged: its checksum is another"
 done_testing

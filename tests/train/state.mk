@@ -11,4 +11,4 @@ check_PROGRAMS += %D%/resume
 TESTS += %D%/resume.t
 dist_check_SCRIPTS += %D%/resume.t
 %C%_resume_SOURCES = %D%/resume.c
-%C%_resume_LDADD   = libaccel.la
+%C%_resume_LDADD   = libaccel.la runtime/base/libbase.la
