@@ -23,6 +23,7 @@
 #include "runtime/cli/view.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
+#include "runtime/launch/beside.h"
 #include "runtime/launch/hosts.h"
 #include "runtime/launch/mpi.h"
 #include "runtime/launch/passed.h"
@@ -104,6 +105,7 @@ struct order {
 	struct hosts	 hosts;
 	struct strv	 env;		/* NAME=VALUE for every rank */
 	struct quick	 quick;		/* what this machine is */
+	struct beside	 beside;	/* of the configuration */
 	const char	*config_file, *ssh_config, *nnodes, *activate;
 	const struct view_flags *view;	/* borrowed */
 	double		 grace_s;
@@ -182,6 +184,25 @@ read_flags(struct order *o, const struct flags *f, struct err *err)
 	return 0;
 }
 
+/* Hosts and the like of the file beside the configuration: where it speaks of
+ * several machines, and nobody else named them. */
+static int
+take_beside(struct order *o, struct err *err)
+{
+	int status = 0;
+
+	if (o->hosts.count || !o->config->path || o->config->main.num_machines <
+	    2 || (slurm_inside() && !o->transport))
+		return 0;
+	if (beside_read(&o->beside, o->config->path, err) < 0)
+		return -1;
+	if (o->beside.hosts && *o->beside.hosts)
+		status = hosts_add(&o->hosts, o->beside.hosts, err);
+	if (!o->ssh_config && o->beside.ssh_config && *o->beside.ssh_config)
+		o->ssh_config = o->beside.ssh_config;
+	return status;
+}
+
 /* What nobody said, from this machine. */
 static int
 settle(struct order *o, struct err *err)
@@ -191,6 +212,7 @@ settle(struct order *o, struct err *err)
 
 	if (quick_probe(&o->quick, root ? root : "", err) < 0 ||
 	    (!o->hosts.count && hosts_of_config(&o->hosts, o->config, err) < 0) ||
+	    take_beside(o, err) < 0 ||
 	    slurm_choose(o->transport, &o->hosts, config_wants_device(o->config),
 	    &o->srun, err) < 0)
 		return -1;
@@ -502,6 +524,7 @@ run_as(struct call *call, bool check, struct err *err)
 	else
 		code = start(&o, err);
 	quick_clear(&o.quick);
+	beside_clear(&o.beside);
 	hosts_clear(&o.hosts);
 	strv_clear(&o.env);
 	return code;

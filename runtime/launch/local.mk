@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/liblaunch.la
 %C%_liblaunch_la_SOURCES = \
+	%D%/beside.c %D%/beside.h \
 	%D%/elastic.c %D%/elastic.h \
 	%D%/descriptors.c %D%/descriptors.h \
 	%D%/hosts.c     %D%/hosts.h \
