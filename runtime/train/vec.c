@@ -9,10 +9,12 @@
 #include "runtime/base/banned.h"
 
 /*
- * Resolvers of clones run before a sanitizer has started, and crash under it.
+ * Resolvers of clones run before a sanitizer has started, and crash under it;
+ * before version 18 clang gives clones a name that other files do not find.
  * Elsewhere than on x86 the compiler's default has vectors already.
  */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(VEC_PLAIN)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(VEC_PLAIN) && \
+    (!defined(__clang__) || __clang_major__ >= 18)
 #define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define CLONES

@@ -16,7 +16,8 @@
 #include "runtime/base/half.h"
 #include "runtime/train/vec.h"
 
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(VEC_PLAIN)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(VEC_PLAIN) && \
+    (!defined(__clang__) || __clang_major__ >= 18)
 #define CLONES __attribute__((noinline, \
     target_clones("default", "avx2", "avx512f")))
 #else
