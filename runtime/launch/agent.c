@@ -449,7 +449,7 @@ finish(struct agent *a)
 int
 main(int argc, char **argv)
 {
-	struct agent	a = { .held = -1, .input = { .fd = -1 }, .gpus.fd = -1,
+	struct agent	a = { .held = -1, .claim = -1, .input = { .fd = -1 }, .gpus.fd = -1,
 			      .linked = true, .warden.line = -1 };
 	sigset_t	set;
 

@@ -51,6 +51,7 @@ struct agent {
 	size_t			 rank_count;
 	uint32_t		 orders, ordered;	/* ranks to come, come */
 	int			 held;		/* the port of rank 0, or -1 */
+	int			 claim;		/* to the port, or -1 */
 	const char		*staged;	/* instead of the folder, or NULL */
 	char			*token;		/* for who comes to it */
 	int			*caller;	/* who came, until they leave */
@@ -109,16 +110,18 @@ void agent_file(struct agent *a, struct wire_frame *frame);
 /* agent_tidy.c: removes old agents beside this one. */
 void agent_tidy(void);
 
-/* agent_net.c: HOLD and PROBE. */
+/* agent_port.c: HOLD. */
 void agent_hold(struct agent *a, struct wire_frame *frame);
-void agent_probe(struct agent *a, struct wire_frame *frame);
-/* An address as a number; 0 or -1. */
-int  agent_resolve(const char *address, uint32_t port,
-    struct sockaddr_storage *to, socklen_t *n);
 /* Gives the token to those who have come to the held port. */
 void agent_callers(struct agent *a);
 /* Rank 0 binds the port in a moment. */
 void agent_release(struct agent *a);
+
+/* agent_net.c: PROBE. */
+void agent_probe(struct agent *a, struct wire_frame *frame);
+/* An address as a number; 0 or -1. */
+int  agent_resolve(const char *address, uint32_t port,
+    struct sockaddr_storage *to, socklen_t *n);
 /* Facts of the interfaces: "interface=eth0 10.0.0.1". */
 void agent_interfaces(struct answer *to);
 

@@ -38,7 +38,7 @@ accel_agent_SOURCES = \
 	probes/facts.h probes/facts_gpu.c probes/facts_nic.c \
 	probes/facts_system.c probes/sysfile.c probes/sysfile.h \
 	%D%/agent_gpus.c %D%/agent_gpus.h %D%/agent_usage.c \
-	%D%/agent_net.c   %D%/agent_start.c \
+	%D%/agent_net.c %D%/agent_port.c %D%/agent_start.c \
 	%D%/agent_warden.c %D%/agent_warden.h \
 	%D%/descriptors.c %D%/descriptors.h \
 	probes/topology.c probes/topology.h %D%/wire.c %D%/wire.h \

@@ -18,6 +18,7 @@
 #undef chdir
 #define socket(...) (errno = EAFNOSUPPORT, -1)
 #include "runtime/launch/agent_net.c"
+#include "runtime/launch/agent_port.c"
 #undef socket
 #include "runtime/launch/agent_usage.c"
 
@@ -93,7 +94,7 @@ void agent_oom_why(struct agent_oom *o, pid_t pid, char *why, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct agent		a = { .held = -1, .input = { .fd = -1 },
+	struct agent		a = { .held = -1, .claim = -1, .input = { .fd = -1 },
 				    .gpus.fd = -1, .linked = true,
 				    .warden.line = -1 };
 	struct wire_frame	frame;

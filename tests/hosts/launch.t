@@ -94,6 +94,20 @@ kill -9 "$held"
 wait "$held" 2>/dev/null
 ok "a killed launcher leaves nothing on any host" await 30 no_ranks
 
+# Cores of the other hosts: the same two here, by turns.
+"$top_builddir/accel" launch --cpu --ssh_config "$ssh_config" --bind_to core \
+	--hosts "$host1:2,$host2:2" --no_python sh -c \
+	'echo "$RANK" $(sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status)' \
+	>"$work/out" 2>"$work/said" </dev/null
+if [ "$(nproc)" -lt 2 ]; then
+	skip "one core"
+else
+	is "ranks of a host are bound apart, and alike on each host" \
+		"$(sort -k2n "$work/out" | awk '{ at[NR] = $3 }
+			END { print NR, at[1] != at[2], at[1] == at[3],
+			at[2] == at[4] }')" "4 1 1 1"
+fi
+
 # What cannot start.
 fresh
 cp "$rank" "$work/host1/home/only.sh"
