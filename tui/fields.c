@@ -60,7 +60,7 @@ name_column(const struct form *f, int w)
 		if (n > most)
 			most = n;
 	}
-	column = most + 4;
+	column = most + 5;
 	if (!w)
 		return column;
 	return column > w * 2 / 3 ? w * 2 / 3 : column < w / 2 ? w / 2 : column;

@@ -25,8 +25,7 @@ act(struct screen *s, enum action action)
 {
 	if (action != ACT_ENTER || !s->script)
 		return false;
-	if (!form_save(s->form, NULL))
-		s->done = DONE_LAUNCH;
+	screen_save(s, THEN_LAUNCH);
 	return true;
 }
 

@@ -330,26 +330,30 @@ next(struct screen *s, wint_t *key)
 			return NEWS_END;
 		if (found < 0)
 			continue;	/* a signal that curses wants */
-		if (w.p[0].revents && !(w.p[0].revents & POLLIN))
+		if (w.p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			return NEWS_END;	/* the terminal is gone */
 		if (tell(s, &w))
 			return NEWS_PAGE;
 	}
 }
 
-static void
+/* False where it was no event that means something here. */
+static bool
 mouse(struct screen *s)
 {
 	MEVENT e;
 
 	if (getmouse(&e) != OK)
-		return;
+		return false;
 	if (e.bstate & BUTTON4_PRESSED)
 		screen_key(s, KEY_UP, true);
 	else if (e.bstate & BUTTON5_PRESSED)
 		screen_key(s, KEY_DOWN, true);
 	else if (e.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED))
 		screen_click(s, e.y, e.x);
+	else
+		return false;		/* a button that was let go */
+	return true;
 }
 
 /* Asks once, where something would be lost; the draft stays. */
@@ -404,8 +408,7 @@ loop(struct screen *s)
 		} else if (news == NEWS_END)
 			return;
 		else if (news == NEWS_CODE && key == KEY_MOUSE) {
-			mouse(s);
-			keys++;
+			keys += mouse(s);
 		} else if (news != NEWS_PAGE && !(news == NEWS_CODE &&
 		    key == KEY_RESIZE)) {
 			screen_key(s, (int)key, news == NEWS_CODE);

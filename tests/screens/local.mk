@@ -22,7 +22,7 @@ if HAVE_VTERM
 check_PROGRAMS += %D%/pty
 TESTS += %D%/pty
 endif
-%C%_pty_SOURCES = %D%/pty.c
+%C%_pty_SOURCES = %D%/pty.c %D%/pty.h
 %C%_pty_CFLAGS = $(AM_CFLAGS) $(VTERM_CFLAGS)
 %C%_pty_LDADD = runtime/base/libbase.la $(VTERM_LIBS) -lutil
 

@@ -1,143 +1,324 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * pty: the real program on a terminal of its own, its bytes read by libvterm.
- * The program tells by a title how many keys it has drawn (ACCEL_TEST_SYNC), so
- * that no wait is a guess.
- */
-#include <poll.h>
-#include <pty.h>
-#include <signal.h>
+/* The real program on a real terminal line. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <unistd.h>
-#include <utmp.h>
-#include <vterm.h>
+#include <sys/stat.h>
 
-#include "runtime/base/buf.h"
-#include "tests/tap.h"
+#include "tests/screens/pty.h"
 
-enum { LIMIT_MS = 20000 };
+static char program[4096], dir[] = "pty-XXXXXX", file[64], draft[80];
 
-struct terminal {
-	int		 master, slave;
-	pid_t		 child;
-	VTerm		*vt;
-	struct buf	 seen;
-	struct termios	 before;
-};
+#define UP	"\033OA"
+#define DOWN	"\033OB"
+#define CTRL_C	"\003"
+#define CTRL_Z	"\032"
+#define ESC	"\033"
+#define CLICK(at)	"\033[<0;" at "M\033[<0;" at "m"
 
 static void
-start(struct terminal *t, const char *program, const char *file,
-    const char *option)
+start(struct terminal *t, const char *kind, const char *option)
 {
-	struct winsize size = { .ws_row = 24, .ws_col = 80 };
+	char *argv[] = { program, "--config_file", file, (char *)(uintptr_t)
+	    option, NULL };
 
-	memset(t, 0, sizeof *t);
-	openpty(&t->master, &t->slave, NULL, NULL, &size);
-	tcgetattr(t->slave, &t->before);
-	t->vt = vterm_new(24, 80);
-	vterm_set_utf8(t->vt, 1);
-	vterm_screen_reset(vterm_obtain_screen(t->vt), 1);
-	fflush(NULL);
-	if ((t->child = fork()))
+	pty_start(t, kind, 24, 80, argv);
+}
+
+/* The first screen, then FSDP as a change. */
+static bool
+change(struct terminal *t)
+{
+	return pty_wait(t, 0) && pty_type(t, "4\n4\n") &&
+	    pty_shows(t, "> Distributed type       FSDP");
+}
+
+static bool
+exited(int status, int code)
+{
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != code)
+		printf("# status %#x\n", (unsigned)status);
+	return WIFEXITED(status) && WEXITSTATUS(status) == code;
+}
+
+static void
+session(void)
+{
+	struct terminal t;
+	VTermPos at;
+
+	start(&t, "xterm-256color", NULL);
+	ok(pty_wait(&t, 0), "the first screen is drawn");
+	ok(pty_shows(&t, "1/6 Start"), "it is Start");
+	ok(!pty_restored(&t), "and the terminal is taken");
+	ok(pty_press(&t, "4") && pty_shows(&t, "> Distributed type"),
+	    "4 goes to the fields");
+	at = pty_cursor(&t);
+	ok(at.row == 3 && at.col == 1, "the cursor is on the field");
+	ok(pty_press(&t, "\t") && pty_shows(&t, "5/6 Checks"), "Tab goes on");
+	ok(pty_press(&t, "\033[Z") && pty_shows(&t, "4/6 Strategy"),
+	    "Shift-Tab goes back");
+	ok(pty_press(&t, "3") && pty_press(&t, DOWN) &&
+	    pty_shows(&t, "> Num machines"), "Down moves");
+	ok(pty_press(&t, "?") && pty_shows(&t, "Key     num_machines"),
+	    "? explains");
+	ok(pty_press(&t, ESC) && !strstr(buf_text(&t.seen) + t.seen.len - 20,
+	    "Help"), "Esc alone closes it");
+	ok(pty_press(&t, "q") && pty_shows(&t, "Unsaved changes"), "q asks");
+	ok(pty_write(&t, "s"), "s is pressed");
+	ok(exited(pty_finish(&t), 0), "it has ended");
+	ok(!access(file, R_OK), "the file is there");
+	ok(pty_restored(&t) && pty_left(&t), "and the terminal as before");
+	pty_stop(&t);
+	unlink(file);
+}
+
+/* Enter five times gives a good file. */
+static void
+enters(void)
+{
+	struct terminal t;
+
+	start(&t, "xterm-256color", NULL);
+	ok(pty_wait(&t, 0) && pty_write(&t, "\r\r\r\r\r"),
+	    "Enter five times");
+	ok(exited(pty_finish(&t), 0) && !access(file, R_OK),
+	    "is a file");
+	pty_stop(&t);
+	unlink(file);
+}
+
+/* Every signal that can be caught. */
+static void
+signals(void)
+{
+	static const int asks[] = { SIGHUP, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM,
+	    SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO,
+	    SIGPWR, SIGSYS, SIGTRAP, SIGSTKFLT, SIGSEGV, SIGBUS, SIGFPE,
+	    SIGILL, SIGABRT };
+
+	for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+		struct terminal t;
+		int status;
+
+		start(&t, "xterm-256color", NULL);
+		ok(change(&t), "a session with a change");
+		kill(t.child, asks[i]);
+		status = pty_finish(&t);
+		/* A sanitizer makes an exit of a fault. */
+		ok((WIFSIGNALED(status) && WTERMSIG(status) == asks[i]) ||
+		    (WIFEXITED(status) && WEXITSTATUS(status) &&
+		    asks[i] != SIGTERM), "dies of %s", strsignal(asks[i]));
+		ok(pty_restored(&t), "the terminal's modes are restored");
+		ok(pty_left(&t), "and its screen");
+		ok(!access(draft, F_OK), "with a draft left");
+		pty_stop(&t);
+		unlink(draft);
+	}
+}
+
+static void
+interrupts(void)
+{
+	struct terminal t;
+	size_t from;
+
+	start(&t, "xterm-256color", NULL);
+	ok(change(&t) && pty_write(&t, CTRL_C) &&
+	    pty_wait_text(&t, 0, "Unsaved changes"), "Ctrl-C asks");
+	ok(pty_press(&t, ESC) && pty_press(&t, "u") &&
+	    pty_shows(&t, "> Distributed type  MULTI_CPU"),
+	    "Esc stays, and all is there");
+	pty_press(&t, "U");
+	from = t.seen.len;
+	pty_write(&t, CTRL_C);
+	ok(pty_wait_text(&t, from, "Unsaved changes"), "again");
+	pty_write(&t, CTRL_C);
+	ok(exited(pty_finish(&t), 0), "the second one leaves");
+	ok(pty_restored(&t) && pty_left(&t), "with the terminal as before");
+	ok(!access(draft, F_OK), "and a draft");
+	pty_stop(&t);
+	unlink(draft);
+}
+
+static void
+killed(void)
+{
+	struct terminal t;
+	struct stat st;
+
+	start(&t, "xterm-256color", NULL);
+	ok(change(&t), "a change");
+	kill(t.child, SIGKILL);
+	pty_finish(&t);
+	ok(!stat(draft, &st) && (st.st_mode & 0777) == 0600,
+	    "survives kill -9, for its user alone");
+	pty_stop(&t);
+	start(&t, "xterm-256color", NULL);
+	ok(pty_wait(&t, 0) && pty_shows(&t, "A draft is there") &&
+	    pty_shows(&t, "+distributed_type: FSDP"), "the next start has it");
+	ok(pty_press(&t, "\r") && pty_press(&t, "4") && pty_shows(&t,
+	    "> Distributed type       FSDP"), "Enter takes it");
+	ok(pty_type(&t, "s") && pty_shows(&t, "Save this?") &&
+	    pty_press(&t, "\r") && pty_shows(&t, "Written:"), "it is saved");
+	ok(access(draft, F_OK) && errno == ENOENT, "and then gone");
+	ok(pty_write(&t, "q") && exited(pty_finish(&t), 0), "q leaves");
+	pty_stop(&t);
+	unlink(file);
+}
+
+/* A shell's part: a job in front, stopped and taken up again. */
+static void
+job(int report, int command, char *const argv[])
+{
+	pid_t child;
+	int status;
+	char byte;
+
+	signal(SIGTTOU, SIG_IGN);
+	if (!(child = fork())) {
+		setpgid(0, 0);
+		tcsetpgrp(0, getpid());
+		signal(SIGTTOU, SIG_DFL);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	setpgid(child, child);
+	tcsetpgrp(0, child);
+	while (waitpid(child, &status, WUNTRACED) == child) {
+		if (!WIFSTOPPED(status))
+			_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 126);
+		if (write(report, "S", 1) != 1 || read(command, &byte, 1) != 1)
+			_exit(125);
+		tcsetpgrp(0, child);
+		kill(-child, SIGCONT);
+	}
+	_exit(124);
+}
+
+static void
+suspend(const char *self)
+{
+	struct terminal t;
+	int report[2], command[2];
+	char a[16], b[16], byte = 0;
+	char *argv[] = { (char *)(uintptr_t)self, "job", a, b, program,
+	    "--config_file", file, NULL };
+	struct pollfd p;
+	size_t from;
+
+	if (pipe(report) || pipe(command))
 		return;
-	login_tty(dup(t->slave));
-	setenv("TERM", "xterm-256color", 1);
-	setenv("ACCEL_TEST_SYNC", "1", 1);
-	unsetenv("ACCESSIBLE");
-	execl(program, program, "--config_file", file, option, (char *)NULL);
-	_exit(127);
+	fcntl(report[0], F_SETFD, FD_CLOEXEC);
+	fcntl(command[1], F_SETFD, FD_CLOEXEC);
+	snprintf(a, sizeof a, "%d", report[1]);
+	snprintf(b, sizeof b, "%d", command[0]);
+	pty_start(&t, "xterm-256color", 24, 80, argv);
+	close(report[1]);
+	close(command[0]);
+	ok(change(&t) && pty_write(&t, CTRL_Z), "Ctrl-Z");
+	p = (struct pollfd){ .fd = report[0], .events = POLLIN };
+	ok(poll(&p, 1, LIMIT_MS) == 1 && read(report[0], &byte, 1) == 1 &&
+	    byte == 'S', "stops it");
+	ok(pty_restored(&t), "with the terminal as before");
+	from = t.seen.len;
+	ok(write(command[1], "C", 1) == 1 && pty_wait_text(&t, from,
+	    "\033[?1049h") && pty_press(&t, DOWN) &&
+	    pty_shows(&t, "> Version"), "and in front it goes on");
+	ok(pty_shows(&t, "Distributed type       FSDP"), "with its screen");
+	ok(!pty_restored(&t), "and the terminal is taken again");
+	pty_press(&t, "q");
+	pty_write(&t, "q");
+	ok(exited(pty_finish(&t), 0) && pty_restored(&t) && pty_left(&t),
+	    "it leaves as ever");
+	pty_stop(&t);
+	close(report[0]);
+	close(command[1]);
+	unlink(draft);
 }
 
-/* Until the mark of that many keys has come. */
-static bool
-wait_keys(struct terminal *t, unsigned keys)
+static void
+resizes(void)
 {
-	struct pollfd p = { .fd = t->master, .events = POLLIN };
-	char mark[32], bytes[4096];
-	ssize_t n;
+	struct terminal t;
 
-	snprintf(mark, sizeof mark, "\033]0;%u\007", keys);
-	while (!strstr(buf_text(&t->seen), mark)) {
-		if (poll(&p, 1, LIMIT_MS) <= 0)
-			return false;
-		n = read(t->master, bytes, sizeof bytes);
-		if (n <= 0)
-			return false;
-		vterm_input_write(t->vt, bytes, (size_t)n);
-		buf_add(&t->seen, bytes, (size_t)n);
-	}
-	return true;
+	start(&t, "xterm-256color", NULL);
+	ok(change(&t) && pty_shows(&t, "* distributed_type: FSDP"),
+	    "fields and file side by side");
+	pty_resize(&t, 16, 60);
+	ok(pty_press(&t, DOWN) && pty_shows(&t, "> Version") &&
+	    !pty_last(buf_text(&t.seen) + t.seen.len - 400, "* distributed"),
+	    "at 60x16 the fields alone");
+	ok(pty_press(&t, "7") && pty_shows(&t, "* distributed_type: FSDP"),
+	    "and the file as a page");
+	pty_resize(&t, 100, 300);
+	ok(pty_press(&t, DOWN) && pty_shows(&t, "Sync module states"),
+	    "300x100 is used");
+	pty_resize(&t, 3, 9);
+	ok(pty_press(&t, UP) && pty_shows(&t, "This"),
+	    "too small is said");
+	pty_resize(&t, 24, 80);
+	ok(pty_press(&t, UP) && pty_shows(&t, "> Distributed type       FSDP"),
+	    "and back, as it was");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	pty_stop(&t);
+	unlink(draft);
 }
 
-static bool
-on_screen(struct terminal *t, const char *text)
+static void
+mouse(void)
 {
-	VTermScreen *s = vterm_obtain_screen(t->vt);
-	struct buf all = BUF_INIT;
-	bool found;
+	struct terminal t;
 
-	for (int y = 0; y < 24; y++) {
-		for (int x = 0; x < 80; x++) {
-			VTermScreenCell c;
-
-			vterm_screen_get_cell(s, (VTermPos){ y, x }, &c);
-			buf_addf(&all, "%c", c.chars[0] >= ' ' &&
-			    c.chars[0] < 127 ? (char)c.chars[0] :
-			    c.chars[0] ? '#' : ' ');
-		}
-		buf_adds(&all, "\n");
-	}
-	found = strstr(buf_text(&all), text);
-	if (!found)
-		for (char *l = all.data, *e; (e = strchr(l, '\n')); l = e + 1)
-			printf("# %.*s\n", (int)(e - l), l);
-	buf_clear(&all);
-	return found;
+	start(&t, "xterm-256color", NULL);
+	ok(change(&t), "FSDP's fields");
+	ok(strstr(buf_text(&t.seen), "\033[?1006;1000h"),
+	    "the mouse is asked for");
+	ok(pty_press(&t, CLICK("5;7")) && pty_shows(&t,
+	    "> Reshard after forward"), "a click selects");
+	ok(pty_press(&t, CLICK("30;8")) && pty_shows(&t,
+	    "> Offload params         [x]         *"), "on the mark it changes");
+	ok(pty_press(&t, "\033[<65;5;5M") && pty_shows(&t,
+	    "> Auto wrap policy"), "the wheel moves");
+	ok(pty_press(&t, "\033[<64;5;5M") && pty_shows(&t,
+	    "> Offload params"), "both ways");
+	ok(pty_press(&t, CLICK("18;24")) && pty_shows(&t, "5/6 Checks"),
+	    "a label of the last line is a button");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	ok(pty_left(&t), "and the mouse is given back");
+	pty_stop(&t);
+	unlink(draft);
+	start(&t, "xterm-256color", "--no-mouse");
+	ok(pty_wait(&t, 0) && !strstr(buf_text(&t.seen), "1000h"),
+	    "--no-mouse does not ask");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	pty_stop(&t);
 }
 
-/* Reads on, so that the program is not blocked, until it has ended. */
-static int
-finish(struct terminal *t)
+/* The line is gone: nothing to restore, but an end. */
+static void
+hangup(void)
 {
-	struct pollfd p = { .fd = t->master, .events = POLLIN };
-	char bytes[4096];
+	struct terminal t;
 	int status = 0;
 
-	while (!waitpid(t->child, &status, WNOHANG))
-		if (poll(&p, 1, 10) > 0 &&
-		    read(t->master, bytes, sizeof bytes) <= 0)
-			break;
-	return status;
-}
-
-static bool
-restored(struct terminal *t)
-{
-	struct termios now;
-
-	tcgetattr(t->slave, &now);
-	return now.c_lflag == t->before.c_lflag &&
-	    now.c_iflag == t->before.c_iflag &&
-	    now.c_oflag == t->before.c_oflag;
-}
-
-static void
-stop(struct terminal *t)
-{
-	close(t->master);
-	close(t->slave);
-	vterm_free(t->vt);
-	buf_clear(&t->seen);
-}
-
-static bool
-send_keys(struct terminal *t, const char *keys)
-{
-	return write(t->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
+	start(&t, "xterm-256color", NULL);
+	ok(change(&t), "a change");
+	vterm_free(t.vt);
+	close(t.master);
+	close(t.slave);
+	for (int i = 0; i < LIMIT_MS / 10 && !waitpid(t.child, &status,
+	    WNOHANG); i++)
+		poll(NULL, 0, 10);
+	ok(WIFSIGNALED(status) || WEXITSTATUS(status), "a hangup ends it");
+	ok(!access(draft, F_OK), "with a draft left");
+	buf_clear(&t.seen);
+	unlink(draft);
 }
 
 /* The sequences that choose a colour: ESC [ 3x, 4x, 9x or 10x m. */
@@ -157,72 +338,118 @@ coloured(const struct terminal *t)
 	return false;
 }
 
-/* Draws Start and Training, and leaves; true where there were colours. */
+/* Draws two steps, and leaves; true where there were colours. */
 static bool
-uses_colour(const char *program, const char *file, const char *option)
+uses_colour(const char *kind, const char *option)
 {
 	struct terminal t;
 	bool colour;
 
-	start(&t, program, file, option);
-	ok(wait_keys(&t, 0) && send_keys(&t, "4") && wait_keys(&t, 1) &&
-	    on_screen(&t, "> Distributed type"), "two screens are drawn");
+	start(&t, kind, option);
+	ok(change(&t), "two screens on %s", kind);
 	colour = coloured(&t);
 	kill(t.child, SIGTERM);
-	finish(&t);
-	stop(&t);
+	pty_finish(&t);
+	ok(pty_restored(&t) && pty_left(&t), "and it is given back");
+	pty_stop(&t);
+	unlink(draft);
 	return colour;
 }
 
-int
-main(void)
+static void
+kinds(void)
 {
-	static const int signals[] = { SIGTERM, SIGHUP };
-	const char *build = getenv("top_builddir");
-	char program[4096], dir[] = "pty-XXXXXX", file[64];
-	struct terminal t;
-	int status;
+	unsetenv("NO_COLOR");
+	ok(uses_colour("xterm-256color", NULL), "there are colours");
+	ok(uses_colour("screen-256color", NULL), "in tmux too");
+	ok(!uses_colour("xterm-256color", "--no-color"), "not with --no-color");
+	ok(!uses_colour("vt100", NULL), "nor where there are none");
+	setenv("NO_COLOR", "1", 1);
+	ok(!uses_colour("xterm-256color", NULL), "nor with NO_COLOR");
+	setenv("NO_COLOR", "", 1);
+	ok(uses_colour("xterm-256color", NULL), "an empty one says nothing");
+}
 
+/* What a slow line has to carry, in bytes. */
+static void
+budget(void)
+{
+	static const struct { const char *key, *what; size_t most; } keys[] = {
+		{ DOWN, "Down", 600 }, { UP, "Up", 600 },
+		{ " ", "a change", 900 }, { "u", "undo", 900 },
+		{ "?", "help", 3000 }, { ESC, "and away", 3000 },
+		{ "\t", "another step", 2500 }, { "u", "nothing", 300 },
+	};
+	struct terminal t;
+	size_t before;
+
+	start(&t, "xterm-256color", NULL);
+	ok(change(&t) && pty_press(&t, DOWN) && pty_press(&t, DOWN) &&
+	    pty_press(&t, DOWN), "in the middle of a step");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		before = t.seen.len;
+		ok(pty_press(&t, keys[i].key) && t.seen.len - before <=
+		    keys[i].most, "%s: %zu of %zu bytes", keys[i].what,
+		    t.seen.len - before, keys[i].most);
+	}
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	pty_stop(&t);
+	unlink(draft);
+}
+
+/* More than ASCII, typed and shown. */
+static void
+letters(void)
+{
+	struct terminal t;
+
+	setenv("LC_ALL", "C.UTF-8", 1);
+	start(&t, "xterm-256color", NULL);
+	ok(pty_wait(&t, 0) && pty_type(&t, "3\r") && pty_press(&t, "é") &&
+	    pty_type(&t, "1") && pty_press(&t, "\177") &&
+	    pty_press(&t, "\177") && pty_type(&t, "7B\r") &&
+	    pty_shows(&t, "> Model            7B"),
+	    "a character is taken back whole");
+	ok(pty_shows(&t, "GiB"), "and the memory of 7B is told");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	pty_stop(&t);
+	unlink(draft);
+	start(&t, "xterm-256color", "--ascii");
+	ok(pty_wait(&t, 0) && pty_shows(&t, "----+----"), "--ascii");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	pty_stop(&t);
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *build = getenv("top_builddir");
+
+	if (argc > 4 && !strcmp(argv[1], "job"))
+		job((int)strtol(argv[2], NULL, 10), (int)strtol(argv[3], NULL,
+		    10), argv + 4);
 	snprintf(program, sizeof program, "%s/accel-setup",
 	    build ? build : ".");
 	setenv("HWLOC_SYNTHETIC", "package:2 numa:1 core:4 pu:1", 1);
+	setenv("LC_ALL", "C.UTF-8", 1);
 	ok(mkdtemp(dir) != NULL, "a folder");
 	snprintf(file, sizeof file, "%s/c.yaml", dir);
-
-	start(&t, program, file, NULL);
-	ok(wait_keys(&t, 0), "the first screen is drawn");
-	ok(on_screen(&t, "1/6 Start"), "it is Start");
-	ok(send_keys(&t, "4") && wait_keys(&t, 1) &&
-	    on_screen(&t, "> Distributed type"), "Enter goes to the fields");
-	ok(send_keys(&t, "\033OB") && wait_keys(&t, 2) &&
-	    on_screen(&t, "Distributed type"), "Down moves");
-	ok(send_keys(&t, "q") && wait_keys(&t, 3) &&
-	    on_screen(&t, "Unsaved changes"), "q asks");
-	ok(send_keys(&t, "s"), "s is pressed");
-	status = finish(&t);
-	ok(WIFEXITED(status) && !WEXITSTATUS(status), "it has ended");
-	ok(!access(file, R_OK), "the file is there");
-	ok(restored(&t), "and the terminal as before");
-	stop(&t);
-
-	for (size_t i = 0; i < 2; i++) {
-		start(&t, program, file, NULL);
-		ok(wait_keys(&t, 0) && !restored(&t), "a screen is open");
-		kill(t.child, signals[i]);
-		status = finish(&t);
-		ok(WIFSIGNALED(status) && WTERMSIG(status) == signals[i],
-		    "it dies of signal %d", signals[i]);
-		ok(restored(&t), "and restores the terminal");
-		stop(&t);
-	}
-	unsetenv("NO_COLOR");
-	ok(uses_colour(program, file, NULL), "there are colours");
-	ok(!uses_colour(program, file, "--no-color"), "not with --no-color");
-	setenv("NO_COLOR", "1", 1);
-	ok(!uses_colour(program, file, NULL), "nor with NO_COLOR");
-	setenv("NO_COLOR", "", 1);
-	ok(uses_colour(program, file, NULL), "an empty NO_COLOR says nothing");
-	unlink(file);
+	snprintf(draft, sizeof draft, "%s.draft", file);
+	session();
+	enters();
+	signals();
+	interrupts();
+	killed();
+	suspend(argv[0]);
+	resizes();
+	mouse();
+	hangup();
+	kinds();
+	budget();
+	letters();
 	rmdir(dir);
 	return tap_done();
 }
