@@ -3,6 +3,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define VECTORS 1
+#include <cpuid.h>
 #include <immintrin.h>
 #else
 #define VECTORS 0
@@ -38,8 +39,11 @@ f16_to_f32_plain(float *to, const uint16_t *from, size_t n)
 static int
 vectors(void)
 {
+	unsigned a, b, c = 0, d;
+
+	/* clang 14 does not know __builtin_cpu_supports("f16c"). */
 	return __builtin_cpu_supports("avx2") &&
-	    __builtin_cpu_supports("f16c");
+	    __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
 /* Eight bf16, each in the low half of 32 bits. */
