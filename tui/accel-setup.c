@@ -51,6 +51,7 @@ apply_seeds(struct form *f, const struct setup *o, struct err *err)
 	const struct { int item; const char *text; } all[] = {
 		{ ITEM_model, o->model }, { ITEM_sequence, o->sequence },
 		{ ITEM_batch, o->batch }, { ITEM_optimizer, o->optimizer },
+		{ ITEM_total, o->total },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

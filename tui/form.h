@@ -50,6 +50,8 @@ enum filter {
 
 struct form {
 	const struct machine *machine;
+	const struct fleet *fleet;	/* the run's hosts, where others were
+					 * named: for the proposal; borrowed */
 	struct site	 site;		/* what is known of where it will run:
 					 * pages that learn more change it, and
 					 * call form_refresh() */
@@ -69,7 +71,7 @@ struct form {
 	bool		 written;	/* in this session */
 	char		 message[1024];	/* for the user; "" = none */
 	bool		 bad;		/* the message is a complaint */
-	char		 reason[512];	/* why the proposal is what it is */
+	char		 reason[640];	/* why the proposal is what it is */
 
 	/* Follow from the present; form_refresh() makes them anew. */
 	struct buf	 text;		/* the file as it would be written */
@@ -179,7 +181,7 @@ int  form_memory_parts(const struct form *f, struct buf *out);
 /* The 0-based line of f->text where the field stands, or -1. */
 long form_line(const struct form *f, int item);
 
-/* tui/proposal.c: sets in *c what fits, with ORIGIN_FOUND, and says why in
- * f->reason. */
+/* proposal.c: sets in *c what fits, by the advice for the model or, without one,
+ * by the machine alone, and says why in f->reason. */
 int  proposal_make(struct form *f, struct config *c, struct err *err);
 #endif

@@ -18,7 +18,7 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/paint.c  %D%/paint.h \
 	%D%/plain.c  %D%/plain.h \
 	%D%/popup.c  %D%/popup.h \
-	%D%/proposal.c \
+	%D%/proposal.c %D%/proposal.h \
 	%D%/review.c \
 	%D%/runview.c %D%/runview.h %D%/runview_intern.h \
 	%D%/runview_child.c %D%/runview_child.h \

@@ -7,6 +7,7 @@
 #include "tui/draft.h"
 #include "tui/form.h"
 #include "tui/plain.h"
+#include "tui/proposal.h"
 #include "runtime/base/lines.h"
 #include "runtime/base/num.h"
 #include "runtime/base/banned.h"
@@ -14,7 +15,7 @@
 static const char legend[] =
     "Enter keeps the answer.  ? explains, b goes back, / and a word searches, "
     "u takes the last change back, U makes it again, d takes the default, "
-    "= repeats where you are, f shows the file, A asks the rest as well, "
+    "p proposes, with reasons, = repeats where you are, f shows the file, A asks the rest as well, "
     "w writes now, q leaves.  A backslash in front makes any of them an "
     "answer.\n";
 
@@ -261,6 +262,41 @@ turn(struct talk *t, bool done, int item)
 	say_value(t, item, "The answer is");
 }
 
+/* The proposal for the model, and which way is taken: "item" again; ENDED. */
+static int
+propose(struct talk *t, int item)
+{
+	struct buf text = BUF_INIT;
+	struct err err = ERR_INIT;
+	long way;
+	int ways = proposal_ways(t->f, &err);
+	const char *said;
+
+	if (ways < 0 || proposal_text(t->f, 78, &text, &err)) {
+		say(t, "There is no proposal: %s.  %s.\n", err.text, err.hint);
+		buf_clear(&text);
+		return item;
+	}
+	say(t, "%s", buf_text(&text));
+	buf_clear(&text);
+	if (!ways)
+		return item;
+	say(t, ways > 1 ? "Take it?  0 takes the proposal, 1%s an "
+	    "alternative, Enter none.\n" : "Take it?  0 takes the proposal, "
+	    "Enter does not.\n", ways > 2 ? " or 2" : "");
+	if (!(said = answer(t)))
+		return ENDED;
+	if (num_parse(said, 0, ways - 1, &way))
+		say(t, "Nothing was changed.\n");
+	else if (proposal_take(t->f, (int)way, &err))
+		say(t, "%s: %s.\n", err.text, err.hint);
+	else {
+		say(t, "%s\n", t->f->message);
+		say_problems(t, -1);
+	}
+	return form_applies(t->f, item) ? item : form_beside(t->f, -1, 1);
+}
+
 /* A command at a question: where to go on, or -3 where it was none. */
 enum { NO_COMMAND = -3 };
 static int
@@ -272,7 +308,7 @@ command(struct talk *t, int item, const char *text)
 
 	if (*text == '/')
 		return search(t, text + 1 + strspn(text + 1, " "), item);
-	if (!*text || text[1] || !strchr("?buUd=fAwq", *text))
+	if (!*text || text[1] || !strchr("?buUdp=fAwq", *text))
 		return NO_COMMAND;
 	switch (*text) {
 	case '?':
@@ -291,6 +327,7 @@ command(struct talk *t, int item, const char *text)
 		form_default(f, item);
 		say_value(t, item, "The answer is");
 		break;
+	case 'p': return propose(t, item);
 	case '=': say_state(t, item); break;
 	case 'f': say(t, "%s", buf_text(&f->text)); break;
 	case 'A':

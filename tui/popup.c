@@ -478,16 +478,30 @@ draw_line(struct screen *s)
 	paint_cursor(s, a.y, a.x + paint_width(part + (from - p->line)));
 }
 
+/* With the frame, which takes two on each side. */
+static int
+text_box(void)
+{
+	int w = COLS < 100 ? 76 : 92;
+
+	return w > COLS - 4 ? COLS - 4 : w;
+}
+
+int
+popup_width(void)
+{
+	return text_box() - 4;
+}
+
 static void
 draw_text(struct screen *s)
 {
 	struct popup *p = &s->popup;
 	const char *text = buf_text(&p->text);
-	int w = COLS < 100 ? 76 : 92, lines;
+	int w = text_box(), lines;
 	struct area a;
 
-	lines = paint_wrap((struct area){ 0, 0, 0, (w > COLS - 4 ? COLS - 4 :
-	    w) - 4 }, 0, text);
+	lines = paint_wrap((struct area){ 0, 0, 0, w - 4 }, 0, text);
 	a = paint_box(s, lines + 2, w, p->title, p->legend);
 	if (p->scroll > lines - a.h)
 		p->scroll = lines > a.h ? lines - a.h : 0;

@@ -65,6 +65,8 @@ void popup_again(struct screen *s, const char *text, const char *wrong);
 /* A text to read: its end is given to done() only where "keys" are. */
 void popup_text(struct screen *s, const char *title, const char *text,
     const char *keys, const char *legend, popup_done *done);
+/* Columns that a text has. */
+int  popup_width(void);
 void popup_close(struct screen *s);
 
 /* For screen.c. */

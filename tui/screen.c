@@ -13,6 +13,7 @@
 #include "tui/draft.h"
 #include "tui/frame.h"
 #include "tui/page.h"
+#include "tui/proposal.h"
 #include "tui/screen.h"
 #include "tui/terminal.h"
 #include "runtime/base/clock.h"
@@ -163,6 +164,7 @@ act(struct screen *s, enum action action)
 		if (!form_propose(f, NULL))
 			form_say(f, false, "%s", f->reason);
 		break;
+	case ACT_WHY:	proposal_show(s); break;
 	case ACT_ALL:	set_filter(f, FILTER_ALL); break;
 	case ACT_CHANGED: set_filter(f, FILTER_CHANGED); break;
 	case ACT_UNDO:

@@ -148,7 +148,7 @@ print(const struct advice *a, const struct words *w, struct err *err)
 		json_decref(json);
 		return ret;
 	}
-	if ((ret = advice_text(a, &out)) < 0)
+	if ((ret = advice_text(a, 79, &out)) < 0)
 		err_nomem(err);
 	else {
 		fputs(buf_text(&out), stdout);

@@ -32,6 +32,8 @@ static const struct option options[] = {
 	    "tokens of a sequence (1024)"),
 	VALUE(struct setup, batch, "micro_batch", 0, "N", TAKES_TEXT,
 	    "sequences of a rank at once (1)"),
+	VALUE(struct setup, total, "global_batch", 0, "N", TAKES_TEXT,
+	    "sequences of a step, of all ranks (8 for each)"),
 	CHOICE_OF(struct setup, optimizer, "optimizer", "KIND",
 	    OPTIMIZERS(WORD_OF), OPTIMIZERS(WORD_OF) "(adam)"),
 	VALUE(struct setup, machine, "machine", 0, "FILE", TAKES_FILE,

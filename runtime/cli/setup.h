@@ -7,7 +7,7 @@
 
 struct setup {
 	const char	*config_file, *machine, *model, *sequence, *batch,
-	    *optimizer;
+	    *optimizer, *total;
 	struct strv	 set;
 	bool		 write, defaults, force, print, list_new, minimal, check,
 	    diff, facts, plain, ascii, no_color, no_mouse, launch, follow,

@@ -162,8 +162,9 @@ int  advice_apply(const struct advice *a, const struct advice_plan *p,
 int  advice_hosts(struct advice_host **list, size_t *count, const char *text,
     struct err *err);
 
-/* As text and as JSON (a json_t, a new reference; NULL without memory). */
-int  advice_text(const struct advice *a, struct buf *out);
+/* As text of so many columns, 40 and up, and as JSON (a json_t, a new
+ * reference; NULL without memory). */
+int  advice_text(const struct advice *a, size_t width, struct buf *out);
 struct json_t *advice_json(const struct advice *a);
 
 /* Parameters that adapters of that rank add to a model. */

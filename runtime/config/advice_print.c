@@ -9,17 +9,18 @@
 
 #include "runtime/base/banned.h"
 
-enum { COLUMNS = 79 };
+enum { SIDE_BY_SIDE = 72 };	/* columns; else below each other */
 
 /* Words of the text, broken at the right edge, from column "at" on. */
 static void
-wrap(struct buf *out, size_t at, size_t indent, const char *text)
+wrap(struct buf *out, size_t width, size_t at, size_t indent,
+    const char *text)
 {
 	size_t	column = at, n;
 
 	while (*text) {
 		n = strcspn(text, " ");
-		if (column > indent && column + 1 + n > COLUMNS) {
+		if (column > indent && column + 1 + n > width) {
 			buf_addf(out, "\n%*s", (int)indent, "");
 			column = indent;
 		} else if (column > at || (column > indent && at == indent)) {
@@ -69,19 +70,20 @@ guessed(const struct memory *m, int part)
 }
 
 static void
-print_memory(const struct advice *a, struct buf *out)
+print_memory(const struct advice *a, size_t width, struct buf *out)
 {
 	const struct memory	*m = &a->plan.memory;
 	double			 sums[5], room = a->plan.room;
-	int			 bar;
+	int			 bar, most = width > 68 ? 40 : width > 40 ?
+	    (int)width - 34 : 6;
 
 	parts(m, sums);
 	buf_addf(out, "\nMemory of a rank, GB of %.1f (at most 90 %% are "
 	    "planned):\n", room / 1e9);
 	for (int i = 0; i < 5; i++) {
-		bar = room > 0 ? (int)(40 * sums[i] / room + 0.5) : 0;
-		if (bar > 40)
-			bar = 40;
+		bar = room > 0 ? (int)(most * sums[i] / room + 0.5) : 0;
+		if (bar > most)
+			bar = most;
 		buf_addf(out, "  %-12s %7.2f%s%.*s%s\n", part_words[i],
 		    sums[i] / 1e9, bar ? "  " : "", bar,
 		    "########################################",
@@ -115,8 +117,7 @@ print_time(const struct advice *a, struct buf *out)
 		{ "optimizer", t->update },
 	};
 
-	buf_addf(out, "\nTime of a step of %ld x %ld tokens (an estimate by "
-	    "data sheets):\n", a->plan.data * a->plan.order.batch *
+	buf_addf(out, "\nTime of a step of %ld x %ld tokens (an estimate):\n", a->plan.data * a->plan.order.batch *
 	    a->plan.accumulation, a->sequence);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].value > 0)
@@ -133,7 +134,7 @@ print_time(const struct advice *a, struct buf *out)
 }
 
 static void
-print_others(const struct advice *a, struct buf *out)
+print_others(const struct advice *a, size_t width, struct buf *out)
 {
 	char	name[200];
 
@@ -145,42 +146,48 @@ print_others(const struct advice *a, struct buf *out)
 
 		advice_name(q, name, sizeof name);
 		buf_addf(out, "  %zu ", i + 1);
-		wrap(out, 4, 4, name);
+		wrap(out, width, 4, 4, name);
 		buf_addf(out, "    %.1f GB a device%s, %.4g s a step.\n    ",
 		    q->memory.total[ON_DEVICE] / 1e9,
 		    q->memory.total[ON_HOST] + q->memory.total[ON_DISK] > 0 ?
 		    " and more elsewhere" : "", q->time.total);
-		wrap(out, 4, 4, a->second[i]);
+		wrap(out, width, 4, 4, a->second[i]);
 	}
 }
 
 static void
-print_list(const char *title, const struct strv *list, struct buf *out)
+print_list(const char *title, const struct strv *list, size_t width,
+    struct buf *out)
 {
 	if (list->count)
 		buf_addf(out, "\n%s:\n", title);
 	for (size_t i = 0; i < list->count; i++) {
 		buf_adds(out, "  - ");
-		wrap(out, 4, 4, list->item[i]);
+		wrap(out, width, 4, 4, list->item[i]);
 	}
 }
 
 static void
-print_reasons(const struct advice *a, struct buf *out)
+print_reasons(const struct advice *a, size_t width, struct buf *out)
 {
 	buf_adds(out, "\n");
 	for (size_t i = 0; i < ADVICE_ITEM_COUNT; i++) {
 		const struct advice_line	*l = &a->line[i];
 
+		if (width < SIDE_BY_SIDE) {
+			buf_addf(out, "%s: %s\n  ", l->name, l->value);
+			wrap(out, width, 2, 2, l->why);
+			continue;
+		}
 		buf_addf(out, "%-17s %-15s ", l->name, l->value);
-		wrap(out, strlen(l->value) > 15 ? 19 + strlen(l->value) : 34,
+		wrap(out, width, strlen(l->value) > 15 ? 19 + strlen(l->value) : 34,
 		    34, l->why);
 	}
 }
 
 /* Where the nearest way has too little. */
 static void
-print_lack(const struct advice *a, struct buf *out)
+print_lack(const struct advice *a, size_t width, struct buf *out)
 {
 	const struct advice_plan	*p = &a->plan;
 	const struct memory		*m = &p->memory;
@@ -188,7 +195,7 @@ print_lack(const struct advice *a, struct buf *out)
 
 	advice_name(p, name, sizeof name);
 	buf_adds(out, "Does not fit.  The nearest way:\n  ");
-	wrap(out, 2, 2, name);
+	wrap(out, width, 2, 2, name);
 	buf_addf(out, "  needs %.1f GB of a device's %.1f",
 	    m->total[ON_DEVICE] / 1e9, p->room / 1e9);
 	if (m->total[ON_HOST] > 0)
@@ -199,24 +206,24 @@ print_lack(const struct advice *a, struct buf *out)
 }
 
 int
-advice_text(const struct advice *a, struct buf *out)
+advice_text(const struct advice *a, size_t width, struct buf *out)
 {
 	char	name[200];
 
 	if (a->fits) {
 		advice_name(&a->plan, name, sizeof name);
-		wrap(out, 0, 2, name);
-		print_reasons(a, out);
+		wrap(out, width, 0, 2, name);
+		print_reasons(a, width, out);
 	} else
-		print_lack(a, out);
-	print_memory(a, out);
+		print_lack(a, width, out);
+	print_memory(a, width, out);
 	if (a->fits) {
 		print_time(a, out);
-		print_others(a, out);
-		print_list("Look out", &a->warnings, out);
+		print_others(a, width, out);
+		print_list("Look out", &a->warnings, width, out);
 	}
 	print_list(a->fits ? "Without offload" : "What would fit",
-	    &a->remedies, out);
+	    &a->remedies, width, out);
 	return buf_failed(out) ? -1 : 0;
 }
 

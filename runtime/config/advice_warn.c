@@ -247,6 +247,10 @@ remedy_otherwise(struct advice *a, const struct advice_order *o)
 		advice_name(&out->plan, name, sizeof name);
 		need = (double)out->plan.local *
 		    out->plan.memory.total[ON_HOST] / ADVICE_HOST_SHARE;
+		if (out->plan.order.cpu)
+			need = (double)out->plan.local *
+			    out->plan.memory.total[ON_DEVICE] /
+			    ADVICE_DEVICE_SHARE;
 		ret |= strv_addf(&a->remedies, "Hosts with %.0f GB of memory "
 		    "or more: %s.", gb(need), name);
 	}
