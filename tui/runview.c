@@ -255,6 +255,7 @@ runview_over(struct run_view *v, int64_t now, int code)
 	v->phase = RUN_OVER;
 	v->ended = now;
 	v->code = code;
+	v->note[0] = '\0';
 	if (v->ask == ASK_STOP || v->ask == ASK_SECRET)
 		v->ask = ASK_NOTHING;
 	/* Of what it did not say an end of, none is known. */
@@ -385,14 +386,8 @@ runview_farewell(const struct run_view *v, struct buf *out)
 	char time[24], number[16];
 
 	runview_elapsed(v, v->ended, time);
-	if (v->code == 0)
-		buf_addf(out, "accel: ended well after %s", time);
-	else if (v->stop_asked)
-		buf_addf(out, "accel: stopped after %s, with exit code %d",
-		    time, v->code);
-	else
-		buf_addf(out, "accel: failed after %s, with exit code %d", time,
-		    v->code);
+	buf_addf(out, "accel: %s %s", v->code ? "it ran for" :
+	    "ended well after", time);
 	for (size_t i = 0; i < v->serieses; i++) {
 		series_number(v->series[i].last, number);
 		buf_addf(out, ", %s %s", v->series[i].name, number);

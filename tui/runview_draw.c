@@ -29,6 +29,30 @@ struct columns {		/* of the list, as wide as the screen lets them */
 	int	name, state, cpu, memory, gpu, gpu_memory, more;
 };
 
+/* Where it is long, its end: that is the script, and what tells runs apart. */
+static void
+draw_command(const char *command, int w)
+{
+	static const char cut[] = ".. ";
+	int		  begin = (int)strcspn(command, " ");
+	const char	  *end = command;
+
+	if (paint_width(command) <= w || w < 20) {
+		paint_text(0, 1, w, command);
+		return;
+	}
+	begin += command[begin] ? 1 + (int)strcspn(command + begin + 1, " ") :
+	    0;
+	for (begin = begin < w / 2 ? begin + 1 : 0; *end &&
+	    begin + (int)sizeof cut - 1 + paint_width(end) > w;)
+		for (end++; (*end & 0xc0) == 0x80; end++)
+			;
+	paint_text(0, 1, w, command);
+	paint_text(0, 1 + begin, w - begin, cut);
+	paint_text(0, 1 + begin + (int)sizeof cut - 1,
+	    w - begin - (int)sizeof cut + 1, end);
+}
+
 static void
 draw_head(const struct run_view *v, const struct screen *s, int w, int64_t now)
 {
@@ -46,7 +70,7 @@ draw_head(const struct run_view *v, const struct screen *s, int w, int64_t now)
 	n = paint_width(right);
 	paint_look(s, LOOK_REVERSE);
 	paint_blank(0, 0, w);
-	paint_text(0, 1, w - n - 3, v->command);
+	draw_command(v->command, w - n - 3);
 	paint_text(0, w - n, n, right);
 	paint_look(s, LOOK_PLAIN);
 }

@@ -51,3 +51,10 @@ EXTRA_DIST += %D%/run-80x24.screen %D%/run-check-80x24.screen \
 	%D%/run-keys-80x24.screen %D%/run-60x16.screen \
 	%D%/run-120x40.screen %D%/run-begins-80x24.screen \
 	%D%/run-small-50x10.screen
+if HAVE_VTERM
+check_PROGRAMS += %D%/runpty
+TESTS += %D%/runpty
+endif
+%C%_runpty_SOURCES = %D%/runpty.c
+%C%_runpty_CFLAGS = $(AM_CFLAGS) $(VTERM_CFLAGS)
+%C%_runpty_LDADD = runtime/base/libbase.la $(VTERM_LIBS) -lutil
