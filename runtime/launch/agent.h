@@ -61,6 +61,7 @@ struct agent {
 	struct agent_input	 input;
 	struct agent_oom	 oom;
 	struct agent_gpus	 gpus;
+	int64_t			 usage_due;	/* not to be sampled before */
 	bool			 started;	/* all ranks were */
 	bool			 stopping, linked;
 	bool			 paused;	/* with the launcher, by ^Z */

@@ -2,7 +2,9 @@
 /*
  * agent_usage: what this host and its ranks use, when the launcher asks.
  *
- * A rank's are the processes of its session, and those that descend from them.
+ * A rank's are the processes of its session, and those that descend from them;
+ * they are found from us downward, as those whose parent ended are ours.  Where
+ * the kernel does not list children, all processes of the host are looked at.
  * Memory is what is resident; what a process shares with others counts for the
  * rank's first process alone, so that workers that were forked are not counted
  * again and again.
@@ -20,7 +22,8 @@
 
 #include "runtime/base/banned.h"
 
-enum { PROCESSES_MAX = 1 << 17, ANCESTORS_MAX = 64 };
+enum { PROCESSES_MAX = 1 << 17, ANCESTORS_MAX = 64, NAME = 32,
+	REST = 50 };	/* times as long as it took: 2 % of a core */
 
 struct process {
 	pid_t	 pid, parent, session;
@@ -140,27 +143,140 @@ memory_kib(pid_t pid, bool first)
 }
 
 static void
-count_ranks(const struct agent *a, struct tally *tally)
+count_one(const struct agent *a, const struct process *p, size_t rank,
+    struct tally *t)
+{
+	t->ticks += p->ticks;
+	t->kib += memory_kib(p->pid, p->pid == a->rank[rank].pid);
+	t->processes++;
+	for (size_t g = 0; g < a->gpus.processes; g++)
+		if (a->gpus.process[g].pid == p->pid) {
+			t->gpu_mib += a->gpus.process[g].mib;
+			t->on_gpu = true;
+		}
+}
+
+static void
+count_all(const struct agent *a, struct tally *tally)
 {
 	size_t		 count;
 	struct process	*all = all_processes(&count);
 
 	for (size_t i = 0; i < count; i++) {
-		size_t		 r = rank_of(a, all, count, &all[i]);
-		struct tally	*t = &tally[r];
+		size_t r = rank_of(a, all, count, &all[i]);
 
-		if (r == a->rank_count)
-			continue;
-		t->ticks += all[i].ticks;
-		t->kib += memory_kib(all[i].pid, all[i].pid == a->rank[r].pid);
-		t->processes++;
-		for (size_t g = 0; g < a->gpus.processes; g++)
-			if (a->gpus.process[g].pid == all[i].pid) {
-				t->gpu_mib += a->gpus.process[g].mib;
-				t->on_gpu = true;
-			}
+		if (r < a->rank_count)
+			count_one(a, &all[i], r, &tally[r]);
 	}
 	free(all);
+}
+
+struct found {			/* a process, and whose child it is */
+	pid_t	pid;
+	size_t	rank;		/* its parent's; rank_count: ours */
+};
+
+struct family {			/* those still to look at */
+	struct found	*todo;
+	size_t		 count, room;
+};
+
+static bool
+family_add(struct family *f, pid_t pid, size_t rank)
+{
+	if (f->count == f->room) {
+		size_t		 room = f->room ? 2 * f->room : 64;
+		struct found	*grown = realloc(f->todo, room * sizeof *grown);
+
+		if (!grown || room > PROCESSES_MAX)
+			return false;
+		f->todo = grown;
+		f->room = room;
+	}
+	f->todo[f->count++] = (struct found){ pid, rank };
+	return true;
+}
+
+/* The children of one thread.  -1 where the kernel has no such list. */
+static int
+add_children(struct family *f, pid_t pid, const char *thread, size_t rank)
+{
+	char	 path[300], text[8192 + 1];
+	int	 fd;
+	ssize_t	 n;
+	size_t	 kept = 0;
+
+	snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid,
+	    thread);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return -1;
+	while ((n = read(fd, text + kept, sizeof text - 1 - kept)) > 0) {
+		char *at = text, *end;
+
+		text[kept + (size_t)n] = '\0';
+		while ((end = strchr(at, ' '))) {	/* each ends in one */
+			family_add(f, (pid_t)strtol(at, NULL, 10), rank);
+			at = end + 1;
+		}
+		kept = strlen(at);
+		if (kept >= NAME)		/* that is no number */
+			break;
+		memmove(text, at, kept);
+	}
+	close(fd);
+	return 0;
+}
+
+/* Those of all its threads. */
+static int
+add_family(struct family *f, pid_t pid, size_t rank)
+{
+	char		 path[64];
+	DIR		*tasks;
+	struct dirent	*entry;
+	int		 got = 0;
+
+	snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+	if (!(tasks = opendir(path)))
+		return 0;		/* it has ended */
+	while ((entry = readdir(tasks)))
+		if (*entry->d_name != '.' &&
+		    add_children(f, pid, entry->d_name, rank) < 0)
+			got = -1;
+	closedir(tasks);
+	return got;
+}
+
+static void
+count_ranks(const struct agent *a, struct tally *tally)
+{
+	struct family f = { NULL, 0, 0 };
+
+	if (add_family(&f, getpid(), a->rank_count) < 0) {
+		free(f.todo);
+		count_all(a, tally);
+		return;
+	}
+	while (f.count) {
+		struct found	one = f.todo[--f.count];
+		struct process	p;
+		char		name[NAME];
+		size_t		rank = one.rank;
+
+		snprintf(name, sizeof name, "%ld", (long)one.pid);
+		if (!read_process(name, &p))
+			continue;
+		for (size_t r = 0; r < a->rank_count &&
+		    rank == a->rank_count; r++)
+			if (a->rank[r].pid > 0 && (p.pid == a->rank[r].pid ||
+			    p.session == a->rank[r].pid))
+				rank = r;
+		if (rank < a->rank_count)
+			count_one(a, &p, rank, &tally[rank]);
+		/* A thread may end between two looks: one list less. */
+		(void)add_family(&f, p.pid, rank);
+	}
+	free(f.todo);
 }
 
 static uint32_t
@@ -208,12 +324,16 @@ void
 agent_usage(struct agent *a)
 {
 	const char	*root = getenv("ACCEL_DEVICES");
-	struct tally	*tally = calloc(a->rank_count + 1, sizeof *tally);
+	int64_t		 began = clock_ms();
+	struct tally	*tally = NULL;
 	size_t		 frame;
 	uint32_t	 alive = 0;
 
-	if (!tally)
-		return;		/* the next answer may have room */
+	/* No answer where that would cost more than it is worth, or without
+	 * memory: what was said last holds. */
+	if (began < a->usage_due ||
+	    !(tally = calloc(a->rank_count + 1, sizeof *tally)))
+		return;
 	agent_gpus_ask(&a->gpus, root ? root : "");
 	count_ranks(a, tally);
 	frame = wire_begin(&a->out, WIRE_USAGE);
@@ -242,4 +362,5 @@ agent_usage(struct agent *a)
 	}
 	wire_end(&a->out, frame);
 	free(tally);
+	a->usage_due = clock_ms() + (clock_ms() - began) * REST;
 }

@@ -23,8 +23,8 @@ struct use_rank {
 	uint32_t	at_ms, cpu_ms;
 };
 struct run_usage {
-	int64_t		 due;
-	unsigned	 asked;
+	int64_t		 due;		/* of the next host */
+	size_t		 asked;		/* hosts, one after the other */
 	struct use_host	*host;
 	struct use_rank	*rank;
 };
@@ -55,6 +55,15 @@ run_usage_clear(struct run *run)
 	run->usage = NULL;
 }
 
+/* From a host's turn to its next. */
+static int64_t
+round_ms(const struct run *run)
+{
+	return run->usage->asked < hosts(run) &&
+	    run->options->usage_ms > FIRST_MS ? FIRST_MS :
+	    run->options->usage_ms;
+}
+
 void
 run_usage_tick(struct run *run, int64_t *wait_ms)
 {
@@ -63,16 +72,19 @@ run_usage_tick(struct run *run, int64_t *wait_ms)
 
 	if (!u || run->step != RUN || run->pausing)
 		return;
-	if (now >= u->due) {
-		for (size_t h = 0; h < hosts(run); h++) {
-			struct peer *peer = &run->peer[h];
+	if (!u->due)
+		u->due = now;
+	/* One by one, not all at a time: each has its turn in a round. */
+	while (now >= u->due) {
+		struct peer *peer = &run->peer[u->asked % hosts(run)];
 
-			if (peer->greeted && !peer->closed && !peer->done)
-				wire_end(&peer->out, wire_begin(&peer->out,
-				    WIRE_USAGE));
-		}
-		u->due = now + (u->asked++ ? run->options->usage_ms :
-		    FIRST_MS);
+		if (peer->greeted && !peer->closed && !peer->done)
+			wire_end(&peer->out, wire_begin(&peer->out,
+			    WIRE_USAGE));
+		u->asked++;
+		u->due += round_ms(run) / (int64_t)hosts(run) + 1;
+		if (u->asked % hosts(run) == 0 && u->due < now)
+			u->due = now;	/* it was late: no haste */
 	}
 	if (u->due - now < *wait_ms)
 		*wait_ms = u->due - now;
