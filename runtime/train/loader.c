@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/hash.h"
+#include "runtime/train/formats.h"
 #include "runtime/train/state.h"
 #include "runtime/train/track.h"
 

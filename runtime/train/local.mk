@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 	%D%/coll.c \
 	%D%/dispatch.c \
 	%D%/feed.c %D%/feed.h \
+	%D%/formats.c %D%/formats.h \
 	%D%/gather.c \
 	%D%/grad.c \
 	%D%/layout.c \

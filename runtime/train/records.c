@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * records: rows of any length, in two files.  NAME is the rows' bytes, one
- * behind the other.  NAME.idx begins with 32 bytes,
- *
- *	"ACCELREC"  u32 version (1)  u32 0  u64 records  u64 hash
- *
- * and has for each record u64 end (in NAME), u64 hash.  The head's hash is of
- * all that follows it, a record's of its bytes: FNV-1a of 64 bits.
- */
+/* records: rows of any length, mapped; and writing them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,74 +11,11 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/file.h"
 #include "runtime/base/hash.h"
+#include "runtime/train/formats.h"
 #include "runtime/train/source.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
-
-enum { HEAD_BYTES = 32, ENTRY_BYTES = 16, KNOWN_VERSION = 1 };
-
-static const char magic[8] = "ACCELREC";
-
-static uint64_t
-end_of(const unsigned char *index, uint64_t record)
-{
-	return le_get(index + HEAD_BYTES + record * ENTRY_BYTES, 8);
-}
-
-static int
-damaged(struct err *err)
-{
-	return err_hint(err, "the file is cut off or damaged: copy or write "
-	    "both again");
-}
-
-int
-records_parse(const void *data, size_t size, uint64_t data_size,
-    const char *name, uint64_t *out, struct err *err)
-{
-	const unsigned char	*index = data;
-	uint64_t		 count, before = 0;
-
-	if (size < HEAD_BYTES || memcmp(index, magic, sizeof(magic)) != 0) {
-		err_set(err, "%s: no index of records is at its begin", name);
-		return err_hint(err, "accel_records_new writes NAME and "
-		    "NAME.idx");
-	}
-	if (le_get(index + 8, 4) != KNOWN_VERSION || le_get(index + 12, 4) != 0)
-		return err_set(err, "%s: an index of version %" PRIu64 ", and "
-		    "%d is known", name, le_get(index + 8, 4), KNOWN_VERSION);
-	count = le_get(index + 16, 8);
-	if ((size - HEAD_BYTES) % ENTRY_BYTES != 0 ||
-	    count != (size - HEAD_BYTES) / ENTRY_BYTES) {
-		err_set(err, "%s: the header says %" PRIu64 " records, and "
-		    "behind it are %zu bytes, %d each", name, count,
-		    size - HEAD_BYTES, ENTRY_BYTES);
-		return damaged(err);
-	}
-	if (count == 0)
-		return err_set(err, "%s: there are no records", name);
-	if (hash_bytes(index + HEAD_BYTES, size - HEAD_BYTES) !=
-	    le_get(index + 24, 8)) {
-		err_set(err, "%s: the index is not what its hash says", name);
-		return damaged(err);
-	}
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t end = end_of(index, i);
-
-		if (end < before)
-			return err_set(err, "%s: record %" PRIu64 " ends ahead "
-			    "of the one before", name, i);
-		before = end;
-	}
-	if (before != data_size) {
-		err_set(err, "%s: the records are %" PRIu64 " bytes, and the "
-		    "file beside has %" PRIu64, name, before, data_size);
-		return damaged(err);
-	}
-	*out = count;
-	return 0;
-}
 
 struct records {
 	struct accel_source	base;
@@ -106,7 +35,7 @@ records_free(struct accel_source *s)
 static uint64_t
 begin_of(const struct records *r, int64_t index)
 {
-	return index > 0 ? end_of(r->index.data, (uint64_t)index - 1) : 0;
+	return index > 0 ? records_end(r->index.data, (uint64_t)index - 1) : 0;
 }
 
 static size_t
@@ -114,7 +43,7 @@ records_bytes(const struct accel_source *s, int64_t index)
 {
 	const struct records	*r = (const struct records *)s;
 	uint64_t		 begin = begin_of(r, index);
-	uint64_t		 end = end_of(r->index.data, (uint64_t)index);
+	uint64_t		 end = records_end(r->index.data, (uint64_t)index);
 
 	return end > begin && end <= r->data.size ? (size_t)(end - begin) : 0;
 }
@@ -125,8 +54,8 @@ records_read(const struct accel_source *s, int64_t index, void *row,
 {
 	const struct records	*r = (const struct records *)s;
 	uint64_t		 begin = begin_of(r, index);
-	uint64_t		 want = le_get(r->index.data + HEAD_BYTES +
-	    index * ENTRY_BYTES + 8, 8);
+	uint64_t		 want = le_get(r->index.data + RECORDS_HEAD +
+	    index * RECORDS_ENTRY + 8, 8);
 
 	if (mapping_check(&r->index, err) != 0 ||
 	    mapping_check(&r->data, err) != 0)
@@ -141,7 +70,7 @@ records_read(const struct accel_source *s, int64_t index, void *row,
 	}
 	err_set(err, "%s: record %lld (%zu bytes at %" PRIu64 ") is not what "
 	    "its hash says", r->data.path, (long long)index, bytes, begin);
-	return damaged(err);
+	return records_damaged(err);
 }
 
 static const struct source_ops records_ops = {
@@ -236,7 +165,7 @@ accel_records_new(const char *path, accel_records **out)
 accel_status
 accel_records_add(accel_records *w, const void *data, size_t bytes)
 {
-	unsigned char entry[ENTRY_BYTES];
+	unsigned char entry[RECORDS_ENTRY];
 
 	if (bytes > 0 && fwrite(data, bytes, 1, w->file) != 1)
 		return accel__fail(ACCEL_EIO, "%s: %s", w->part,
@@ -255,15 +184,15 @@ accel_records_add(accel_records *w, const void *data, size_t bytes)
 static int
 commit(accel_records *w, struct err *err)
 {
-	unsigned char	 head[HEAD_BYTES] = { 0 };
+	unsigned char	 head[RECORDS_HEAD] = { 0 };
 	struct buf	 file = BUF_INIT;
 	char		*name = beside(w->path, ".idx");
 	FILE		*data = w->file;
 	int		 rc = -1, saved;
 
-	memcpy(head, magic, sizeof(magic));
-	le_put(head + 8, KNOWN_VERSION, 4);
-	le_put(head + 16, w->index.len / ENTRY_BYTES, 8);
+	memcpy(head, records_magic, sizeof(records_magic));
+	le_put(head + 8, RECORDS_VERSION, 4);
+	le_put(head + 16, w->index.len / RECORDS_ENTRY, 8);
 	le_put(head + 24, hash_bytes(w->index.data, w->index.len), 8);
 	file.max = SIZE_MAX / 4;
 	buf_add(&file, head, sizeof(head));

@@ -259,7 +259,8 @@ mapping_open(struct mapping *m, const char *path, struct err *err)
 	new.path = strdup(path);
 	if (new.path == NULL)
 		return err_nomem(err);
-	new.fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Else a pipe without a writer would hold us here. */
+	new.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (new.fd < 0 || fstat(new.fd, &st) != 0) {
 		err_set(err, "%s: %s", path, strerror(errno));
 		mapping_close(&new);

@@ -68,44 +68,4 @@ int  mapping_open(struct mapping *m, const char *path, struct err *err);
 void mapping_close(struct mapping *m);
 /* A file that became shorter would end this process by SIGBUS: asks. */
 int  mapping_check(const struct mapping *m, struct err *err);
-
-/* What a token file says of itself, from its first bytes (up to
- * TOKENS_HEAD_MAX are looked at) and its size. */
-struct tokens_head {
-	size_t	 begin;		/* of the tokens in the file, bytes */
-	int	 width;		/* bytes of one */
-	uint64_t count;
-};
-
-enum { TOKENS_HEAD_MAX = 1024 };
-
-int tokens_parse(struct tokens_head *head, const void *data, size_t have,
-    uint64_t size, accel_tokens_layout layout, const char *name,
-    struct err *err);
-
-/* Checks the index of records, whole: every record lies behind the one before,
- * in "data_size" bytes. */
-int records_parse(const void *index, size_t size, uint64_t data_size,
-    const char *name, uint64_t *count, struct err *err);
-
-/* Numbers in files are little-endian. */
-static inline uint64_t
-le_get(const void *from, int bytes)
-{
-	const unsigned char	*p = from;
-	uint64_t		 v = 0;
-
-	for (int i = bytes; i-- > 0;)
-		v = v << 8 | p[i];
-	return v;
-}
-
-static inline void
-le_put(void *to, uint64_t v, int bytes)
-{
-	unsigned char *p = to;
-
-	for (int i = 0; i < bytes; i++, v >>= 8)
-		p[i] = (unsigned char)v;
-}
 #endif

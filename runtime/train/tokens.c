@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tokens: files of token numbers, mapped.  Ours begins with 32 bytes:
- *
- *	"ACCELTOK"  u32 version (1)  u32 bytes of a token (2 or 4)
- *	u64 tokens  u64 0
- *
- * llm.c's (dev/data/data_common.py) with 256 int32, of which three count:
- * 20240520, 1, tokens for uint16; 20240801, 7, tokens for uint32.  nanoGPT's
- * are tokens alone.
- */
+/* tokens: files of token numbers, mapped. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,92 +8,11 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/file.h"
+#include "runtime/train/formats.h"
 #include "runtime/train/source.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
-
-enum {
-	HEAD_BYTES = 32, KNOWN_VERSION = 1,
-	LLMC_BYTES = 1024, LLMC_16 = 20240520, LLMC_16_VERSION = 1,
-	LLMC_32 = 20240801, LLMC_32_VERSION = 7,
-};
-
-static const char magic[8] = "ACCELTOK";
-
-static int
-version(const char *name, uint64_t is, int want, struct err *err)
-{
-	if (is == (uint64_t)want)
-		return 0;
-	err_set(err, "%s: a token file of version %" PRIu64 ", and %d is "
-	    "known", name, is, want);
-	return err_hint(err, "write it anew, or with this version of accel");
-}
-
-static int
-parse_header(struct tokens_head *h, const char *data, size_t have,
-    const char *name, struct err *err)
-{
-	uint64_t first = have >= 4 ? le_get(data, 4) : 0;
-
-	if (have >= HEAD_BYTES && memcmp(data, magic, sizeof(magic)) == 0) {
-		uint64_t width = le_get(data + 12, 4);
-
-		if (version(name, le_get(data + 8, 4), KNOWN_VERSION, err) != 0)
-			return -1;
-		if (width != 2 && width != 4)
-			return err_set(err, "%s: the header says tokens of "
-			    "%" PRIu64 " bytes, not 2 or 4", name, width);
-		if (le_get(data + 24, 8) != 0)
-			return err_set(err, "%s: the header's last 8 bytes "
-			    "are not 0", name);
-		*h = (struct tokens_head){ HEAD_BYTES, (int)width,
-		    le_get(data + 16, 8) };
-		return 0;
-	}
-	if (have >= LLMC_BYTES && (first == LLMC_16 || first == LLMC_32)) {
-		if (version(name, le_get(data + 4, 4), first == LLMC_16 ?
-		    LLMC_16_VERSION : LLMC_32_VERSION, err) != 0)
-			return -1;
-		*h = (struct tokens_head){ LLMC_BYTES,
-		    first == LLMC_16 ? 2 : 4, le_get(data + 8, 4) };
-		return 0;
-	}
-	err_set(err, "%s: no header of a token file is at its begin", name);
-	return err_hint(err, "for tokens alone, as nanoGPT writes them, set "
-	    "the layout to ACCEL_TOKENS_RAW16 or ACCEL_TOKENS_RAW32");
-}
-
-int
-tokens_parse(struct tokens_head *head, const void *data, size_t have,
-    uint64_t size, accel_tokens_layout layout, const char *name,
-    struct err *err)
-{
-	struct tokens_head h = { 0, (int)layout, 0 };
-	uint64_t there;
-
-	if (layout == ACCEL_TOKENS_HEADER) {
-		if (parse_header(&h, data, have, name, err) != 0)
-			return -1;
-	} else if (size % (uint64_t)h.width != 0) {
-		return err_set(err, "%s: %" PRIu64 " bytes are no whole number "
-		    "of %d-byte tokens", name, size, h.width);
-	} else {
-		h.count = size / (uint64_t)h.width;
-	}
-	/* A header says how much there is; more or less is damage. */
-	there = (size - h.begin) / (uint64_t)h.width;
-	if (h.count != there || (size - h.begin) % (uint64_t)h.width != 0) {
-		err_set(err, "%s: the header says %" PRIu64 " tokens of %d "
-		    "bytes, and behind it are %" PRIu64 " bytes", name,
-		    h.count, h.width, size - h.begin);
-		return err_hint(err, "the file is cut off or damaged: copy or "
-		    "write it again");
-	}
-	*head = h;
-	return 0;
-}
 
 struct shard {
 	struct mapping		map;
@@ -249,7 +159,7 @@ accel_status
 accel_tokens_write(const char *path, const int32_t *tokens, int64_t n,
     int width)
 {
-	size_t	 bytes = HEAD_BYTES + (size_t)n * (size_t)width;
+	size_t	 bytes = TOKENS_HEAD + (size_t)n * (size_t)width;
 	char	*file;
 	int	 rc;
 
@@ -261,8 +171,8 @@ accel_tokens_write(const char *path, const int32_t *tokens, int64_t n,
 	if (file == NULL)
 		return accel__fail(ACCEL_ENOMEM, "%s: no memory for %zu bytes",
 		    path, bytes);
-	memcpy(file, magic, sizeof(magic));
-	le_put(file + 8, KNOWN_VERSION, 4);
+	memcpy(file, tokens_magic, sizeof(tokens_magic));
+	le_put(file + 8, TOKENS_VERSION, 4);
 	le_put(file + 12, (uint64_t)width, 4);
 	le_put(file + 16, (uint64_t)n, 8);
 	for (int64_t i = 0; i < n; i++) {
@@ -272,7 +182,7 @@ accel_tokens_write(const char *path, const int32_t *tokens, int64_t n,
 			    "%d, which %d bytes do not hold", path,
 			    (long long)i, (int)tokens[i], width);
 		}
-		le_put(file + HEAD_BYTES + i * width, (uint64_t)tokens[i],
+		le_put(file + TOKENS_HEAD + i * width, (uint64_t)tokens[i],
 		    width);
 	}
 	rc = file_replace(path, file, bytes, 0644, accel__err());

@@ -38,6 +38,12 @@ TESTS += %D%/manifest
 %C%_manifest_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 %C%_manifest_LDADD = runtime/train/libtrain.la $(JANSSON_LIBS)
 
+# How data files begin.
+check_PROGRAMS += %D%/data
+TESTS += %D%/data
+%C%_data_SOURCES = %D%/data.c $(fuzz_main)
+%C%_data_LDADD = runtime/train/libtrain.la
+
 # Both ends of an agent's link.
 check_PROGRAMS += %D%/agent %D%/launcher
 TESTS += %D%/agent %D%/launcher
@@ -56,7 +62,7 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agent agentwire checkpoint devicewire edit flags hosts json \
+fuzz_names = agent agentwire checkpoint data devicewire edit flags hosts json \
 	launcher manifest rules terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libtensorfile_la_SOURCES) \
@@ -72,6 +78,7 @@ fuzz_extra_launcher = $(patsubst %.c,%D%/with/%.o,$(filter-out \
 	runtime/launch/supervise.c,$(filter %.c, \
 	$(runtime_launch_liblaunch_la_SOURCES))))
 fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
+fuzz_extra_data = %D%/with/runtime/train/formats.o
 fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
 fuzz_extra_manifest = %D%/with/runtime/train/state_manifest.o
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
@@ -79,7 +86,7 @@ fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
 
 $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-$(fuzz_extra_manifest) \
+$(fuzz_extra_data) $(fuzz_extra_manifest) \
 $(filter-out $(fuzz_extra_agentwire) $(fuzz_extra_hosts) \
     $(fuzz_extra_terminal), $(fuzz_extra_launcher)) \
 $(fuzz_extra_hosts) $(fuzz_extra_terminal): %D%/with/%.o: %.c
@@ -90,7 +97,7 @@ $(fuzz_objects): | $(BUILT_SOURCES)
 
 .PHONY: fuzz
 fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-$(fuzz_extra_manifest) \
+$(fuzz_extra_data) $(fuzz_extra_manifest) \
     $(fuzz_extra_hosts) $(fuzz_extra_terminal) $(fuzz_extra_launcher) \
     $(fuzz_extra_manifest) \
     %D%/mkdict
@@ -100,6 +107,7 @@ $(fuzz_extra_manifest) \
 		agent) extra='$(fuzz_extra_agent)' ;; \
 		launcher) extra='$(fuzz_extra_launcher) $(HWLOC_LIBS)' ;; \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
+		data) extra=$(fuzz_extra_data) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
 		manifest) extra='$(fuzz_extra_manifest)' ;; \

@@ -16,9 +16,16 @@ TESTS += %D%/alone
 %C%_alone_LDADD   = libaccel.la -lm
 
 # Ranks of one program.
-check_PROGRAMS += %D%/spawn %D%/user
-TESTS += %D%/spawn %D%/user
+check_PROGRAMS += %D%/loaders %D%/spawn %D%/user
+TESTS += %D%/loaders %D%/spawn %D%/user
+%C%_loaders_SOURCES = %D%/loaders.c %D%/world.h
+%C%_loaders_LDADD   = runtime/train/libtrain.la
 %C%_spawn_SOURCES = %D%/spawn.c %D%/world.h
 %C%_spawn_LDADD   = runtime/train/libtrain.la
 %C%_user_SOURCES  = %D%/user.c %D%/world.h
 %C%_user_LDADD    = runtime/train/libtrain.la
+
+check_PROGRAMS += %D%/source
+TESTS += %D%/source
+%C%_source_SOURCES = %D%/source.c
+%C%_source_LDADD   = runtime/train/libtrain.la
