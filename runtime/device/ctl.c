@@ -312,7 +312,7 @@ connect_to(struct ctl *c, struct err *err)
 	struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *list;
 	double end = clock_s() + c->config.start_limit;
 	char port[16];
-	int rc, flags;
+	int rc, flags, nap = 1;
 
 	snprintf(port, sizeof(port), "%d", c->config.port);
 	rc = getaddrinfo(c->addr, port, &want, &list);
@@ -320,8 +320,10 @@ connect_to(struct ctl *c, struct err *err)
 		err_set(err, "MASTER_ADDR %s: %s", c->addr, gai_strerror(rc));
 		return err_hint(err, "give rank 0's numeric address");
 	}
-	while ((rc = connect_once(c, list)) != 0 && clock_s() < end)
-		(void)poll(NULL, 0, 50);
+	while ((rc = connect_once(c, list)) != 0 && clock_s() < end) {
+		(void)poll(NULL, 0, nap);
+		nap = nap < 50 ? nap * 2 : 50;
+	}
 	freeaddrinfo(list);
 	if (rc != 0) {
 		err_set(err, "rank %d reached no rank 0 at %s port %s within "

@@ -63,6 +63,8 @@ accel_backward(accel *a, accel_backward_fn fn, void *user)
 		a->weight = a->config.grad_accum;
 	else if (a->config.uneven != ACCEL_UNEVEN_ACTIVE)
 		a->weight = (double)a->world * a->config.grad_accum;
+	else if (a->sync && a->weight == 0)
+		a->weight = 1;		/* nobody had data: zero it stays */
 	if (a->sync)
 		a->micro = 0;
 	a->sync_now = false;
@@ -156,8 +158,7 @@ accel_join(accel *a, int have, int *active)
 			*active += all[i];
 			out[i] = !all[i];
 		}
-		/* While nobody has data, nothing is averaged. */
-		a->with_data = *active > 0 ? *active : a->world;
+		a->with_data = *active;
 		if (a->config.uneven == ACCEL_UNEVEN_ERROR && *active > 0 &&
 		    *active < a->world) {
 			accel__name_ranks(out, a->world, who, sizeof(who));

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+include tests/train/dp.mk
 train_tests = %D%/loader %D%/cxx
 check_PROGRAMS += $(train_tests) %D%/rank
 TESTS += $(train_tests) %D%/ranks.t
