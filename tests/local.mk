@@ -26,6 +26,7 @@ include tests/machines/local.mk
 include tests/screens/local.mk
 include tests/hosts/local.mk
 include tests/train/local.mk
+include tests/train/dp.mk
 include tests/train/state.mk
 include tests/train/optim.mk
 include tests/bench/local.mk

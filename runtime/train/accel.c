@@ -237,10 +237,11 @@ take_config(accel *a, const accel_config *c)
 	if (mine->scale_growth == 0)
 		mine->scale_growth = 2;
 	if (mine->scale_backoff == 0)
-		mine->scale_backoff = 0.5f;
+		mine->scale_backoff = 0.5;
 	if (mine->scale_interval == 0)
 		mine->scale_interval = 2000;
 	a->scale = mine->loss_scale;
+	a->scaling = a->scale > 0;
 	a->local_steps = mine->local_steps;
 	a->debug = set_to("ACCEL_DEBUG", "1");
 	return ACCEL_OK;

@@ -131,9 +131,9 @@ typedef struct {
 	int	local_steps;		/* see accel_local_sgd */
 	int	progress;		/* ACCEL_PROGRESS_ */
 	float	loss_scale;		/* 0: none; the first one */
-	float	scale_growth;		/* 0: 2 */
-	float	scale_backoff;		/* 0: 0.5 */
 	int	scale_interval;		/* 0: 2000; -1: the scale stays */
+	double	scale_growth;		/* 0: 2 */
+	double	scale_backoff;		/* 0: 0.5 */
 	double	timeout;		/* 0: ACCEL_TIMEOUT; < 0: none; seconds */
 } accel_config;
 

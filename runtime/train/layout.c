@@ -42,8 +42,7 @@ describe(const accel *a, struct buf *out)
 	    c->compress, c->powersgd_rank, c->powersgd_start, c->unused,
 	    c->uneven, a->local_steps, a->hook != NULL ? "yes" : "no",
 	    c->first_bucket_bytes, (double)c->loss_scale,
-	    (double)c->scale_growth, (double)c->scale_backoff,
-	    c->scale_interval);
+	    c->scale_growth, c->scale_backoff, c->scale_interval);
 	buf_addf(out, "settings (grad_accum %d, bucket_bytes %d, state %d%s)\n",
 	    a->config.grad_accum, a->config.bucket_bytes, a->nstate,
 	    a->factored ? " factored" : "");

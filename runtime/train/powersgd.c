@@ -208,7 +208,7 @@ accel__low_begin(accel *a, struct bucket *b)
 	struct low_rank *l = b->low;
 	float *values = b->values, *error = l->error;
 	float *p = l->p, *q = l->q, *rest = l->rest;
-	double scale = a->scale != 0 ? (double)a->scale : 1;
+	double scale = a->scaling ? (double)a->scale : 1;
 	size_t rows, cols;
 
 	/* What is left of earlier steps is in true units: the loss scale

@@ -80,8 +80,8 @@ agree_on_units(accel *a)
 static accel_status
 finish(accel *a, double *sum)
 {
-	bool look = sum != NULL || a->scale != 0, finite = true;
-	double inverse = a->scale != 0 ? (double)(float)(1 / (double)a->scale) :
+	bool look = sum != NULL || a->scaling, finite = true;
+	double inverse = a->scaling ? (double)(float)(1 / (double)a->scale) :
 	    1, all = 0;
 	int32_t bad;
 	accel_status st;
@@ -108,7 +108,7 @@ finish(accel *a, double *sum)
 	if (a->finished)
 		return ACCEL_OK;
 	a->finished = true;
-	if (a->scale == 0)
+	if (!a->scaling)
 		return ACCEL_OK;
 	bad = !finite;
 	device_label(&a->dev, "overflow");
@@ -222,20 +222,20 @@ accel__grads_clear(accel *a)
 	a->leaves = false;
 }
 
-/* As torch's amp_update_scale, in float as there. */
+/* As torch's _amp_update_scale_, rounded where it rounds. */
 static void
 update_scale(accel *a)
 {
 	const accel_config *c = &a->config;
 	float more;
 
-	if (a->scale == 0 || c->scale_interval < 0)
+	if (!a->scaling || c->scale_interval < 0)
 		return;
 	if (a->overflow) {
-		a->scale *= c->scale_backoff;
+		a->scale = (float)((double)a->scale * c->scale_backoff);
 		a->good = 0;
 	} else if (++a->good == c->scale_interval) {
-		more = a->scale * c->scale_growth;
+		more = (float)((double)a->scale * c->scale_growth);
 		if (isfinite(more))
 			a->scale = more;
 		a->good = 0;
@@ -276,7 +276,7 @@ accel_step(accel *a, accel_update_fn fn, void *user)
 float
 accel_loss_scale(const accel *a)
 {
-	return a->scale != 0 ? a->scale : 1;
+	return a->scaling ? a->scale : 1;
 }
 
 int

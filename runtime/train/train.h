@@ -100,7 +100,8 @@ struct accel {
 	accel_range	*range;
 
 	accel_scheduler	*scheduler;		/* a list, newest first */
-	float		 scale;			/* of the loss; 0: none */
+	bool		 scaling;
+	float		 scale;			/* of the loss, while scaling */
 	int		 good;			/* steps since it changed */
 	bool		 overflow, skipped;	/* this step; the last one */
 	accel_hook	 hook;

@@ -7,6 +7,7 @@ python_tests = %D%/accelerate.t %D%/default.t \
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
 EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py \
+	%D%/gradscaler.py tests/data/gradscaler.tsv \
 	%D%/fp8.py %D%/optim.py %D%/schedule.py \
 	%D%/flags.py %D%/keys.py %D%/record.py %D%/shares.py %D%/weights.py \
 	%D%/cloud.py

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-include tests/train/dp.mk
 train_tests = %D%/loader %D%/cxx
 check_PROGRAMS += $(train_tests) %D%/rank
 TESTS += $(train_tests) %D%/ranks.t
