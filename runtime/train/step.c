@@ -47,22 +47,26 @@ pass(struct tensor *t, double by, bool look, bool *finite)
 	return sum;
 }
 
-/* How many ranks left each unit?  Units that none left are idle. */
+/* How many ranks left each unit?  Units that none left are idle, unless no
+ * rank calls accel_leave at all. */
 static accel_status
 agree_on_units(accel *a)
 {
 	int32_t *count = calloc((size_t)a->nunit + 1, sizeof(*count));
 	accel_status st;
+	bool any;
 
 	if (count == NULL)
 		return accel__fail(ACCEL_ENOMEM, "out of memory");
 	for (int u = 0; u < a->nunit; u++)
-		count[u] = a->unit[u].used || !a->leaves;
-	st = accel_all_reduce(a, count, (size_t)a->nunit, ACCEL_I32,
+		count[u] = a->unit[u].used;
+	count[a->nunit] = a->leaves;
+	st = accel_all_reduce(a, count, (size_t)a->nunit + 1, ACCEL_I32,
 	    ACCEL_SUM);
+	any = count[a->nunit] > 0;
 	for (int u = 0; u < a->nunit && st == ACCEL_OK; u++) {
-		a->unit[u].idle = count[u] == 0;
-		if (a->config.unused == ACCEL_UNUSED_ERROR &&
+		a->unit[u].idle = any && count[u] == 0;
+		if (any && a->config.unused == ACCEL_UNUSED_ERROR &&
 		    count[u] < a->with_data) {
 			st = accel__fail(ACCEL_EMISMATCH, "unit %s had no "
 			    "accel_leave on %d of %d ranks", a->unit[u].name,

@@ -6,3 +6,8 @@ tests_train_ladder_SOURCES = tests/train/ladder.c tests/train/port.h tests/tap.h
 tests_train_ladder_LDADD   = libaccel.la runtime/base/libbase.la -lm
 tests_train_scaler_SOURCES = tests/train/scaler.c tests/tap.h
 tests_train_scaler_LDADD   = libaccel.la -lm
+
+check_PROGRAMS += tests/train/parallel
+TESTS += tests/train/parallel
+tests_train_parallel_SOURCES = tests/train/parallel.c tests/train/world.h tests/tap.h
+tests_train_parallel_LDADD   = runtime/train/libtrain.la
