@@ -12,9 +12,13 @@
 #include "runtime/base/err.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/json.h"
+#include "runtime/cli/launch.h"
 #include "runtime/cli/model.h"
+#include "runtime/cli/probe.h"
 #include "runtime/config/advice.h"
-#include "runtime/config/rules.h"
+#include "runtime/launch/hosts.h"
+#include "runtime/launch/survey.h"
+#include "runtime/launch/transport.h"
 
 #include "runtime/base/banned.h"
 
@@ -22,8 +26,9 @@ struct words {			/* as they were typed */
 	const char		*model, *batch, *sequence, *lora, *optimizer,
 	    *write;
 	struct model_words	 shape;
-	struct strv		 machine, gpus;
-	bool			 cpu, megatron, disk, json;
+	struct strv		 machine, gpus, hosts, hostfile;
+	const char		*connect_timeout;
+	bool			 cpu, megatron, disk, network, json;
 };
 
 #define WORD_OF(symbol, word, what)	word " "
@@ -40,6 +45,14 @@ static const struct option options[] = {
 	    OPTIMIZERS(WORD_OF), OPTIMIZERS(WORD_OF) "(adam)"),
 	VALUE(struct words, lora, "lora", 0, "RANK", TAKES_TEXT,
 	    "train adapters of this rank, not all"),
+	VALUES(struct words, hosts, "hosts", 0, "H1,H2", TAKES_HOSTS,
+	    "these machines, over SSH, side by side"),
+	VALUES(struct words, hostfile, "hostfile", 0, "FILE", TAKES_FILE,
+	    "the same, a line a host"),
+	VALUE(struct words, connect_timeout, "connect_timeout", 0, "SECONDS",
+	    TAKES_TEXT, "how long a dead host may stay silent (10)"),
+	SWITCH(struct words, network, "network", 0,
+	    "measure the network between them first"),
 	VALUES(struct words, machine, "machine", 0, "FILE", TAKES_YAML,
 	    "what accel probe --yaml wrote"),
 	VALUES(struct words, gpus, "gpus", 0, "GPUS", TAKES_TEXT,
@@ -54,14 +67,14 @@ static const struct option options[] = {
 	OPTIONS_END
 };
 
-struct hosts {
+struct hosts_found {
 	struct advice_host	*host;
 	size_t			 count;
 };
 
 /* This machine, where no other was named. */
 static int
-look_here(struct hosts *h, struct err *err)
+look_here(struct hosts_found *h, struct err *err)
 {
 	struct fleet	 fleet = FLEET_INIT;
 	struct machine	*m = fleet_add(&fleet);
@@ -76,45 +89,96 @@ look_here(struct hosts *h, struct err *err)
 	return ret;
 }
 
+/* Those that cannot be asked are left out, with a word. */
 static int
-read_machines(struct hosts *h, const struct strv *files, struct err *err)
+take_fleet(struct hosts_found *h, const struct fleet *fleet, struct err *err)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct machine	*m = &fleet->machine[i];
+
+		if (m->problem)
+			fprintf(stderr, "accel advise: warning: %s is left "
+			    "out: %s\n", m->host ? m->host : "a machine",
+			    m->problem);
+	}
+	return fleet_advise(fleet, &h->host, &h->count, err);
+}
+
+static int
+read_machines(struct hosts_found *h, const struct words *w, struct err *err)
 {
 	struct fleet	fleet = FLEET_INIT;
-	struct strv	warnings = STRV_INIT;
-	int		ret = 0;
+	int		ret = probe_read_files(&fleet, &w->machine, err);
 
-	for (size_t i = 0; i < files->count && ret == 0; i++)
-		ret = fleet_read(&fleet, files->item[i], &warnings, err);
-	for (size_t i = 0; i < warnings.count; i++)
-		fprintf(stderr, "accel advise: warning: %s\n",
-		    warnings.item[i]);
-	for (size_t i = 0; i < fleet.count && ret == 0; i++)
-		if (fleet.machine[i].problem)
-			fprintf(stderr, "accel advise: warning: %s is left "
-			    "out: %s\n", fleet.machine[i].host ?
-			    fleet.machine[i].host : "a machine",
-			    fleet.machine[i].problem);
 	if (ret == 0)
-		ret = fleet_advise(&fleet, &h->host, &h->count, err);
-	strv_clear(&warnings);
+		ret = take_fleet(h, &fleet, err);
 	fleet_clear(&fleet);
 	return ret;
 }
 
+/* Other machines, over SSH. */
 static int
-find_hosts(struct hosts *h, const struct words *w, struct err *err)
+ask_machines(struct hosts_found *h, const struct words *w, struct err *err)
 {
-	if (read_machines(h, &w->machine, err) < 0)
-		return -1;
+	static const struct strv	none;
+	const struct launch_said	said = { &w->hosts, &w->hostfile,
+	    &none, &none, NULL, w->connect_timeout };
+	struct transport_options	transport = { .srun = false };
+	struct survey_options		how = { .transport = &transport,
+	    .no_python = true, .network = w->network };
+	struct hosts	 hosts = HOSTS_INIT;
+	struct fleet	 fleet = FLEET_INIT;
+	struct strv	 env = STRV_INIT;
+	char		*agent = launch_agent();
+	double		 grace;
+	long		 timeout = 0;
+	int		 ret;
+
+	if (!agent)
+		return err_nomem(err);
+	if (launch_read(&said, &hosts, &env, &grace, &timeout, err) < 0)
+		ret = EXIT_USAGE;
+	else if (!hosts.count)
+		ret = 0;
+	else {
+		transport.agent_path = agent;
+		transport.connect_timeout_s = (int)timeout;
+		ret = survey(&hosts, &how, &fleet, err);
+		if (ret == 0)
+			ret = take_fleet(h, &fleet, err);
+	}
+	fleet_clear(&fleet);
+	hosts_clear(&hosts);
+	strv_clear(&env);
+	free(agent);
+	return ret;
+}
+
+static int
+find_hosts(struct hosts_found *h, const struct words *w, struct err *err)
+{
+	int	ret;
+
+	if (w->network && !w->hosts.count && !w->hostfile.count) {
+		err_set(err, "--network measures between hosts, and none are "
+		    "named");
+		err_hint(err, "name them: --hosts H1,H2");
+		return EXIT_USAGE;
+	}
+	if ((ret = read_machines(h, w, err)) != 0 ||
+	    (ret = ask_machines(h, w, err)) != 0)
+		return ret;
 	for (size_t i = 0; i < w->gpus.count; i++)
 		if (advice_hosts(&h->host, &h->count, w->gpus.item[i],
 		    err) < 0)
 			return EXIT_USAGE;
-	if (!w->machine.count && !w->gpus.count)
+	if (!w->machine.count && !w->gpus.count && !w->hosts.count &&
+	    !w->hostfile.count)
 		return look_here(h, err);
 	if (!h->count) {
-		err_set(err, "none of the files tells of a machine");
-		return err_hint(err, "accel probe --yaml writes such a file");
+		err_set(err, "none of the machines could be asked");
+		return err_hint(err, "see above; accel probe --yaml, run "
+		    "there, writes a file for --machine");
 	}
 	return 0;
 }
@@ -189,7 +253,7 @@ static int
 run(struct call *call, struct err *err)
 {
 	const struct words	*w = call->options;
-	struct hosts		 hosts = { NULL, 0 };
+	struct hosts_found	 hosts = { NULL, 0 };
 	struct model		 model = { .name = NULL };
 	struct advice_order	 order = { .host = NULL };
 	struct advice		 advice;

@@ -71,6 +71,9 @@ ok "without a word it is this machine" "$accel" advise --params 12M
 is "both files count" "$("$accel" advise --params 12M --cpu --machine here.yaml \
 	--machine here.yaml --json | grep -c '"hosts": 2')" 1
 
+is "a host is asked by its agent" "$("$accel" advise --params 12M \
+	--hosts localhost --json | grep -c '"fits": true')" 1
+
 # Wrong usage and errors.
 fails() { # sentence EXIT PART args...
 	what=$1 want=$2 part=$3
@@ -87,6 +90,8 @@ fails "a detail that is none" 2 "no detail of a machine" \
 	--params 7B --gpus 8xH100:fast
 fails "a batch of 0" 2 "--batch 0" --params 7B --gpus 8xH100 --batch 0
 fails "a file that is not there" 1 "none.yaml" --params 7B --machine none.yaml
+fails "a network without hosts" 2 "--hosts" --params 7B --network
+fails "a wrong host" 2 "" --params 7B --hosts ,
 fails "an optimizer that is none" 2 "adamw" --params 7B --gpus 8xH100 \
 	--optimizer adamw
 fails "a word too many" 2 "" --params 7B --gpus 8xH100 more
