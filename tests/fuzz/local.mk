@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each program over its kept corpus, as a test.
 check_PROGRAMS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
-	%D%/flags %D%/hosts %D%/json %D%/rules %D%/terminal %D%/weights %D%/yaml
+	%D%/flags %D%/gpus %D%/hosts %D%/json %D%/rules %D%/terminal \
+	%D%/weights %D%/yaml
 TESTS += %D%/agentwire %D%/checkpoint %D%/devicewire %D%/edit \
-	%D%/flags %D%/hosts %D%/json %D%/rules %D%/terminal %D%/weights %D%/yaml
+	%D%/flags %D%/gpus %D%/hosts %D%/json %D%/rules %D%/terminal \
+	%D%/weights %D%/yaml
 fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_agentwire_SOURCES = %D%/agentwire.c $(fuzz_main)
 %C%_agentwire_LDADD = runtime/launch/liblaunch.la
@@ -15,6 +17,8 @@ fuzz_main = %D%/main.c %D%/fuzz.h tests/tap.h
 %C%_edit_LDADD = runtime/config/libconfig.la
 %C%_flags_SOURCES = %D%/flags.c $(fuzz_main)
 %C%_flags_LDADD = runtime/config/libconfig.la
+%C%_gpus_SOURCES = %D%/gpus.c $(fuzz_main)
+%C%_gpus_LDADD = runtime/config/libconfig.la
 %C%_hosts_SOURCES = %D%/hosts.c $(fuzz_main)
 %C%_hosts_LDADD = runtime/launch/liblaunch.la
 %C%_json_SOURCES = %D%/json.c $(fuzz_main)
@@ -62,8 +66,8 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agent agentwire checkpoint data devicewire edit flags hosts json \
-	launcher manifest rules terminal weights yaml
+fuzz_names = agent agentwire checkpoint data devicewire edit flags gpus \
+	hosts json launcher manifest rules terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libtensorfile_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
