@@ -397,6 +397,7 @@ loop(struct screen *s)
 	while (s->done == DONE_NOT) {
 		enum news news;
 
+		terminal_fit();
 		screen_draw(s);
 		keep_draft(s);
 		if (sync) {	/* tells a test what has been drawn */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <term.h>
 #include <termios.h>
 #include <time.h>
@@ -147,6 +148,16 @@ terminal_close(void)
 	let_go();
 	if (caught)		/* as the sender expects */
 		raise(caught);
+}
+
+void
+terminal_fit(void)
+{
+	struct winsize now;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &now) && now.ws_row &&
+	    now.ws_col && is_term_resized(now.ws_row, now.ws_col))
+		resize_term(now.ws_row, now.ws_col);
 }
 
 int

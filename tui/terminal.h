@@ -20,6 +20,9 @@ int  terminal_open(bool mouse, struct err *err);
 /* Gives it back; where a signal had come, dies of it. */
 void terminal_close(void);
 
+/* Takes the size that it has now: a key may overtake the signal, and none comes
+ * to a job that was stopped. */
+void terminal_fit(void);
 /* As ppoll(2); -1 with EINTR where a signal came. */
 int  terminal_wait(struct pollfd *p, int n, int ms);
 /* The signal that asked to end, or 0; SIGINT may be forgotten. */

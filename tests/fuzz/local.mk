@@ -56,6 +56,12 @@ TESTS += %D%/agent %D%/launcher
 %C%_launcher_SOURCES = %D%/launcher.c $(fuzz_main)
 %C%_launcher_LDADD = runtime/launch/liblaunch.la
 
+# Of the wizard: what it left behind for the next start.
+check_PROGRAMS += %D%/draft
+TESTS += %D%/draft
+%C%_draft_SOURCES = %D%/draft.c $(fuzz_main)
+%C%_draft_LDADD = tui/libtui.la
+
 check_PROGRAMS += %D%/mkdict
 %C%_mkdict_SOURCES = %D%/mkdict.c
 %C%_mkdict_LDADD = runtime/config/libconfig.la
@@ -66,15 +72,15 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agent agentwire checkpoint data devicewire edit flags gpus \
-	hosts json launcher manifest rules terminal weights yaml
+fuzz_names = agent agentwire checkpoint data devicewire draft edit flags \
+	gpus hosts json launcher manifest rules terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libtensorfile_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
 	$(runtime_weights_libweights_la_SOURCES) runtime/device/pmi.c)
 fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
 fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
-	-DPLUGIN_DIR='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
+	-DPLUGIN_DIR='""' -DMULTIARCH='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
 fuzz_extra_agent = %D%/with/runtime/launch/descriptors.o \
 	%D%/with/probes/topology.o \
 	%D%/with/runtime/launch/wire.o
@@ -85,12 +91,15 @@ fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
 fuzz_extra_data = %D%/with/runtime/train/formats.o
 fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
 fuzz_extra_manifest = %D%/with/runtime/train/state_manifest.o
+fuzz_extra_draft = $(patsubst %.c,%D%/with/%.o,tui/draft.c \
+	$(filter tui/form%.c tui/proposal%.c,$(tui_libtui_la_SOURCES)) \
+	$(filter %.c,$(probes_libprobes_la_SOURCES)))
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
 fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
 
 $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-$(fuzz_extra_data) $(fuzz_extra_manifest) \
+$(fuzz_extra_data) $(fuzz_extra_draft) $(fuzz_extra_manifest) \
 $(filter-out $(fuzz_extra_agentwire) $(fuzz_extra_hosts) \
     $(fuzz_extra_terminal), $(fuzz_extra_launcher)) \
 $(fuzz_extra_hosts) $(fuzz_extra_terminal): %D%/with/%.o: %.c
@@ -101,7 +110,7 @@ $(fuzz_objects): | $(BUILT_SOURCES)
 
 .PHONY: fuzz
 fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
-$(fuzz_extra_data) $(fuzz_extra_manifest) \
+    $(fuzz_extra_data) $(fuzz_extra_draft) \
     $(fuzz_extra_hosts) $(fuzz_extra_terminal) $(fuzz_extra_launcher) \
     $(fuzz_extra_manifest) \
     %D%/mkdict
@@ -113,6 +122,7 @@ $(fuzz_extra_data) $(fuzz_extra_manifest) \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
 		data) extra=$(fuzz_extra_data) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
+		draft) extra='$(fuzz_extra_draft) $(HWLOC_LIBS)' ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
 		manifest) extra='$(fuzz_extra_manifest)' ;; \
 		terminal) extra='$(fuzz_extra_terminal)' ;; \

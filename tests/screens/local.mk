@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/form %D%/probe %D%/screens %D%/walk
-TESTS += %D%/cuda.t %D%/form %D%/plain.t %D%/probe %D%/screens %D%/talk.t \
-	%D%/walk
+check_PROGRAMS += %D%/form %D%/keys %D%/probe %D%/screens %D%/walk
+TESTS += %D%/cuda.t %D%/form %D%/keys %D%/plain.t %D%/probe %D%/screens \
+	%D%/talk.t %D%/walk
 dist_check_SCRIPTS += %D%/cuda.t %D%/plain.t %D%/talk.t
 check_LTLIBRARIES += %D%/libfakecuda.la
 %C%_libfakecuda_la_SOURCES = %D%/fakecuda.c
@@ -10,6 +10,14 @@ check_LTLIBRARIES += %D%/libfakecuda.la
 	-rpath /nowhere
 %C%_form_SOURCES = %D%/form.c
 %C%_form_LDADD = tui/libtui.la
+%C%_keys_SOURCES = %D%/keys.c
+%C%_keys_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+%C%_keys_LDADD = tui/libtui.la $(CURSES_LIBS)
+# Random keys for a while; in a build with sanitizers, as .ci/run has it.
+KEYS_SECONDS = 60
+keys: %D%/keys$(EXEEXT)
+	%D%/keys$(EXEEXT) $(KEYS_SECONDS) `date +%s`
+.PHONY: keys
 %C%_walk_SOURCES = %D%/walk.c
 %C%_walk_LDADD = tui/libtui.la
 %C%_probe_SOURCES = %D%/probe.c
