@@ -32,7 +32,8 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/runview_series.c %D%/runview_series.h \
 	%D%/screen.c %D%/screen.h \
 	%D%/start.c \
-	%D%/terminal.c %D%/terminal.h
+	%D%/terminal.c %D%/terminal.h \
+	%D%/trial.c %D%/trial.h
 %C%_libtui_la_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS) $(JANSSON_CFLAGS)
 %C%_libtui_la_LIBADD = runtime/launch/liblaunch.la probes/libprobes.la \
 	runtime/config/libconfig.la $(CURSES_LIBS) $(JANSSON_LIBS) -lm
@@ -41,3 +42,8 @@ bin_PROGRAMS += accel-setup
 accel_setup_SOURCES = %D%/accel-setup.c runtime/cli/command.c \
 	runtime/cli/setup.c
 accel_setup_LDADD = %D%/libtui.la
+
+# accel-setup(1), of its parts.
+noinst_PROGRAMS += %D%/mksetup
+%C%_mksetup_SOURCES = %D%/mksetup.c runtime/cli/setup.c
+%C%_mksetup_LDADD = %D%/libtui.la

@@ -8,7 +8,8 @@ mkpage=$top_builddir/runtime/config/mkpage
 
 "$mkpage" >"$work/accel.yaml.5"
 "$mkpage" "$man/accel-launch.1.in" >"$work/accel-launch.1"
-for page in accel.yaml.5 accel-launch.1; do
+"$top_builddir/tui/mksetup" "$man/accel-setup.1.in" >"$work/accel-setup.1"
+for page in accel.yaml.5 accel-launch.1 accel-setup.1; do
 	ok "make update-man would change nothing in $page" \
 		diff -u "$man/$page" "$work/$page"
 done

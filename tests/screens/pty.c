@@ -423,6 +423,44 @@ letters(void)
 	pty_stop(&t);
 }
 
+/* Waits until something is on the screen, which comes without a key. */
+static bool
+comes(struct terminal *t, const char *text)
+{
+	struct buf all = BUF_INIT;
+	bool there = false;
+
+	do {
+		buf_clear(&all);
+		pty_text(t, &all);
+		there = strstr(buf_text(&all), text) != NULL;
+	} while (!there && pty_read(t));
+	buf_clear(&all);
+	return there;
+}
+
+/* The test run of Checks, while the screen goes on. */
+static void
+trial(void)
+{
+	struct terminal t;
+
+	start(&t, "xterm-256color", NULL);
+	ok(pty_wait(&t, 0) && pty_press(&t, "5") && pty_press(&t, "t") &&
+	    pty_shows(&t, "Test run: 0 s"), "t tests what is set");
+	ok(pty_press(&t, "6") && pty_shows(&t, "6/6 Review") &&
+	    pty_press(&t, "5"), "and the screen goes on");
+	ok(comes(&t, "Test run: passed"), "until it has passed");
+	ok(pty_press(&t, "t") && pty_press(&t, "T") &&
+	    !strstr(buf_text(&t.seen) + t.seen.len - 10, "Test run"),
+	    "T stops another");
+	pty_press(&t, "t");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	ok(pty_restored(&t), "and an end in the middle is an end");
+	pty_stop(&t);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -450,6 +488,7 @@ main(int argc, char **argv)
 	kinds();
 	budget();
 	letters();
+	trial();
 	rmdir(dir);
 	return tap_done();
 }

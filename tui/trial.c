@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tui/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/err.h"
+#include "tui/form.h"
+#include "runtime/base/banned.h"
+
+enum { SAID = 64 << 10, LIMIT_MS = 300000, PATIENCE_MS = 3000 };
+
+/* The accel beside this program, else the one in PATH. */
+static void
+find_accel(char *path, size_t room)
+{
+	ssize_t n = readlink("/proc/self/exe", path, room - 8);
+	char *slash;
+
+	path[n > 0 ? n : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		snprintf(slash + 1, room - (size_t)(slash + 1 - path),
+		    "accel");
+	if (!slash || access(path, X_OK))
+		snprintf(path, room, "accel");
+}
+
+static int
+write_file(struct trial *t, const struct form *f, struct err *err)
+{
+	const char *folder = getenv("TMPDIR");
+	struct buf path = BUF_INIT;
+	ssize_t n;
+	int fd;
+
+	buf_addf(&path, "%s/accel-setup-XXXXXX.yaml", folder && *folder ?
+	    folder : "/tmp");
+	if (!(t->file = buf_detach(&path)))
+		return err_nomem(err);
+	fd = mkostemps(t->file, 5, O_CLOEXEC);
+	if (fd < 0) {
+		err_set(err, "cannot make %s: %s", t->file, strerror(errno));
+		free(t->file);
+		t->file = NULL;
+		return -1;
+	}
+	n = write(fd, buf_text(&f->text), f->text.len);
+	close(fd);
+	return n == (ssize_t)f->text.len ? 0 : err_set(err,
+	    "cannot write %s", t->file);
+}
+
+/* In a group of its own, its errors with its output, and with no signal held
+ * back: the screen holds them for itself. */
+static int
+spawn(char *const argv[], pid_t *child, int *from)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int pipes[2], status;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return -1;
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], 1);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], 2);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+	    POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setsigmask(&attr, &none);
+	status = posix_spawnp(child, argv[0], &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	close(pipes[1]);
+	if (status) {
+		close(pipes[0]);
+		errno = status;
+		return -1;
+	}
+	*from = pipes[0];
+	return 0;
+}
+
+int
+trial_start(struct trial *t, const struct form *f, struct err *err)
+{
+	char accel[4096];
+	char *argv[] = { accel, (char *)(uintptr_t)"test",
+	    (char *)(uintptr_t)"--config_file", NULL, NULL };
+
+	trial_clear(t);
+	if (write_file(t, f, err)) {
+		trial_clear(t);
+		return -1;
+	}
+	find_accel(accel, sizeof accel);
+	argv[3] = t->file;
+	if (spawn(argv, &t->child, &t->from)) {
+		err_set(err, "cannot start %s test: %s", accel,
+		    strerror(errno));
+		t->child = 0;
+		trial_clear(t);
+		return -1;
+	}
+	fcntl(t->from, F_SETFL, O_NONBLOCK);
+	t->said.max = SAID;
+	t->began = clock_ms();
+	return 0;
+}
+
+int
+trial_watch(const struct trial *t, struct pollfd *p, int *ms)
+{
+	if (!t->child)
+		return 0;
+	*p = (struct pollfd){ .fd = t->from, .events = POLLIN };
+	*ms = 1000;			/* the seconds are shown */
+	return 1;
+}
+
+/* It takes its ranks along; where it does not, it is ended without asking. */
+static void
+finish(struct trial *t, const char *why)
+{
+	int64_t end = clock_ms() + PATIENCE_MS;
+	int status = 0;
+
+	kill(-t->child, SIGTERM);
+	while (!waitpid(t->child, &status, WNOHANG)) {
+		if (clock_ms() >= end)
+			kill(-t->child, SIGKILL);
+		poll(NULL, 0, 5);
+	}
+	close(t->from);
+	t->from = -1;
+	t->child = 0;
+	t->over = true;
+	t->took = clock_ms() - t->began;
+	buf_adds(&t->said, why);
+	unlink(t->file);
+}
+
+/* Its output has ended by itself, and so does it. */
+static void
+reap(struct trial *t)
+{
+	int64_t end = clock_ms() + PATIENCE_MS;
+	int status = 0;
+
+	while (!waitpid(t->child, &status, WNOHANG) && clock_ms() < end)
+		poll(NULL, 0, 5);
+	close(t->from);
+	t->from = -1;
+	t->good = WIFEXITED(status) && !WEXITSTATUS(status);
+	t->child = 0;
+	t->over = true;
+	t->took = clock_ms() - t->began;
+	unlink(t->file);
+}
+
+bool
+trial_wake(struct trial *t, const struct pollfd *p)
+{
+	char bytes[4096];
+	ssize_t n = 0;
+
+	if (!t->child)
+		return false;
+	if (p->revents)
+		while ((n = read(t->from, bytes, sizeof bytes)) > 0)
+			buf_add(&t->said, bytes, (size_t)n);
+	if (p->revents && n == 0)
+		reap(t);
+	else if (clock_ms() - t->began > LIMIT_MS)
+		finish(t, "\nIt was stopped: no end in five minutes.\n");
+	return true;
+}
+
+void
+trial_clear(struct trial *t)
+{
+	if (t->child)
+		finish(t, "");
+	if (t->file)
+		unlink(t->file);
+	free(t->file);
+	buf_clear(&t->said);
+	*t = (struct trial)TRIAL_INIT;
+}
