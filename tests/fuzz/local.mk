@@ -80,7 +80,8 @@ fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_weights_libweights_la_SOURCES) runtime/device/pmi.c)
 fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
 fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
-	-DPLUGIN_DIR='""' -DMULTIARCH='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS)
+	-DPLUGIN_DIR='""' -DMULTIARCH='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) \
+	$(CURSES_CFLAGS)
 fuzz_extra_agent = %D%/with/runtime/launch/descriptors.o \
 	%D%/with/probes/topology.o \
 	%D%/with/runtime/launch/wire.o
@@ -91,9 +92,8 @@ fuzz_extra_agentwire = %D%/with/runtime/launch/wire.o
 fuzz_extra_data = %D%/with/runtime/train/formats.o
 fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
 fuzz_extra_manifest = %D%/with/runtime/train/state_manifest.o
-fuzz_extra_draft = $(patsubst %.c,%D%/with/%.o,tui/draft.c \
-	$(filter tui/form%.c tui/proposal%.c,$(tui_libtui_la_SOURCES)) \
-	$(filter %.c,$(probes_libprobes_la_SOURCES)))
+fuzz_extra_draft = $(patsubst %.c,%D%/with/%.o,$(filter %.c, \
+	$(tui_libtui_la_SOURCES) $(probes_libprobes_la_SOURCES)))
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
 fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
@@ -122,7 +122,8 @@ fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
 		data) extra=$(fuzz_extra_data) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
-		draft) extra='$(fuzz_extra_draft) $(HWLOC_LIBS)' ;; \
+		draft) extra='$(fuzz_extra_draft) $(fuzz_extra_launcher) \
+		    $(HWLOC_LIBS) $(CURSES_LIBS)' ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
 		manifest) extra='$(fuzz_extra_manifest)' ;; \
 		terminal) extra='$(fuzz_extra_terminal)' ;; \
