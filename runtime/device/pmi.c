@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/pmi.h"
 
+#include <search.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +14,11 @@
 #include "runtime/base/banned.h"
 
 enum { KEY_MAX = 64, VALUE_MAX = 1024, LINE_MAX_ = 2048 };
+enum { PUTS_MAX = 4096 };	/* of a rank: MPICH has a few, PMIx some more */
 
 struct pair {
-	char *key, *value;
+	char	*value;
+	char	 key[KEY_MAX];
 };
 
 struct pmi {
@@ -28,9 +31,23 @@ struct pmi {
 	char		*job;
 	pmi_reply	 reply;
 	void		*user;
-	struct pair	*pair;
-	size_t		 count, room;
+	void		*pairs;		/* a tree, as of tsearch(3) */
+	unsigned	*puts;		/* of each rank */
 };
+
+static int
+by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct pair *)a)->key,
+	    ((const struct pair *)b)->key);
+}
+
+static void
+free_pair(void *pair)
+{
+	free(((struct pair *)pair)->value);
+	free(pair);
+}
 
 struct pmi *
 pmi_new(size_t world, const char *job, pmi_reply reply, void *user)
@@ -40,7 +57,8 @@ pmi_new(size_t world, const char *job, pmi_reply reply, void *user)
 	if (!pmi || !(pmi->job = strdup(job)) ||
 	    !(pmi->waiting = calloc(world, sizeof *pmi->waiting)) ||
 	    !(pmi->passed = calloc(world, sizeof *pmi->passed)) ||
-	    !(pmi->wanted = calloc(world, sizeof *pmi->wanted))) {
+	    !(pmi->wanted = calloc(world, sizeof *pmi->wanted)) ||
+	    !(pmi->puts = calloc(world, sizeof *pmi->puts))) {
 		pmi_free(pmi);
 		return NULL;
 	}
@@ -55,14 +73,11 @@ pmi_free(struct pmi *pmi)
 {
 	if (!pmi)
 		return;
-	for (size_t i = 0; i < pmi->count; i++) {
-		free(pmi->pair[i].key);
-		free(pmi->pair[i].value);
-	}
 	for (size_t i = 0; pmi->wanted && i < pmi->world; i++)
 		free(pmi->wanted[i]);
 	free(pmi->wanted);
-	free(pmi->pair);
+	tdestroy(pmi->pairs, free_pair);
+	free(pmi->puts);
 	free(pmi->waiting);
 	free(pmi->passed);
 	free(pmi->job);
@@ -112,24 +127,29 @@ answer_get(struct pmi *pmi, size_t rank, const char *value)
 }
 
 static int
-put(struct pmi *pmi, const char *key, const char *value)
+put(struct pmi *pmi, size_t rank, const char *key, const char *value)
 {
-	struct pair *grown;
+	struct pair	*new, **place;
 
-	if (pmi->count == pmi->room) {
-		pmi->room = pmi->room ? pmi->room * 2 : 64;
-		grown = realloc(pmi->pair, pmi->room * sizeof *grown);
-		if (!grown)
-			return -1;
-		pmi->pair = grown;
-	}
-	pmi->pair[pmi->count] = (struct pair){ strdup(key), strdup(value) };
-	if (!pmi->pair[pmi->count].key || !pmi->pair[pmi->count].value) {
-		free(pmi->pair[pmi->count].key);
-		free(pmi->pair[pmi->count].value);
+	/* Or a host could fill the launcher's memory. */
+	if (pmi->puts[rank] == PUTS_MAX)
+		return -1;
+	pmi->puts[rank]++;
+	new = malloc(sizeof *new);
+	if (!new || !(new->value = strdup(value))) {
+		free(new);
 		return -1;
 	}
-	pmi->count++;
+	snprintf(new->key, sizeof new->key, "%s", key);
+	place = tsearch(new, &pmi->pairs, by_key);
+	if (!place) {
+		free_pair(new);
+		return -1;
+	}
+	if (*place != new) {		/* the newest value counts */
+		free_pair(*place);
+		*place = new;
+	}
 	pmi->news = true;
 	for (size_t i = 0; i < pmi->world; i++)
 		if (pmi->wanted[i] && !strcmp(pmi->wanted[i], key)) {
@@ -143,10 +163,11 @@ put(struct pmi *pmi, const char *key, const char *value)
 static const char *
 find(const struct pmi *pmi, const char *key)
 {
-	for (size_t i = pmi->count; i-- > 0;)
-		if (!strcmp(pmi->pair[i].key, key))
-			return pmi->pair[i].value;
-	return NULL;
+	struct pair	wanted, **place;
+
+	snprintf(wanted.key, sizeof wanted.key, "%s", key);
+	place = tfind(&wanted, &pmi->pairs, by_key);
+	return place ? (*place)->value : NULL;
 }
 
 /* Those who wait in barrier "number" leave it. */
@@ -226,7 +247,7 @@ pmi_line(struct pmi *pmi, size_t rank, const char *bytes, size_t n)
 	} else if (!strcmp(command, "put")) {
 		answer(pmi, rank, get(line, "key", key, sizeof key) &&
 		    get(line, "value", value, sizeof value) &&
-		    put(pmi, key, value) == 0 ?
+		    put(pmi, rank, key, value) == 0 ?
 		    "cmd=put_result rc=0 msg=success\n" :
 		    "cmd=put_result rc=-1 msg=failed\n");
 	} else if (!strcmp(command, "get")) {

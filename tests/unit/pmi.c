@@ -81,6 +81,31 @@ mended(struct pmi *pmi)
 	ok(out(0) && out(1), "and both leave the next");
 }
 
+/* A rank of a hostile host puts without end. */
+static void
+filled(struct pmi *pmi)
+{
+	char	line[80];
+	long	taken = 0;
+
+	say(pmi, 1, "cmd=put kvsname=accel-1 key=twice value=old\n");
+	say(pmi, 1, "cmd=put kvsname=accel-1 key=twice value=new\n");
+	say(pmi, 0, "cmd=get kvsname=accel-1 key=twice\n");
+	is(buf_text(&heard[0]), "cmd=get_result rc=0 msg=success value=new\n",
+	    "the newest value of a key counts");
+	for (long i = 0; i < 10000; i++) {
+		snprintf(line, sizeof line,
+		    "cmd=put kvsname=accel-1 key=fill%ld value=x\n", i);
+		say(pmi, 1, line);
+		taken += strstr(buf_text(&heard[1]), "rc=0") != NULL;
+	}
+	ok(taken > 1000 && taken < 5000, "a rank may put %ld values", taken);
+	say(pmi, 0, "cmd=put kvsname=accel-1 key=other value=1\n");
+	ok(strstr(buf_text(&heard[0]), "rc=0"), "which keeps no other from it");
+	say(pmi, 0, "cmd=get kvsname=accel-1 key=fill999\n");
+	ok(strstr(buf_text(&heard[0]), "value=x"), "what was taken is there");
+}
+
 int
 main(void)
 {
@@ -107,6 +132,7 @@ main(void)
 	    strstr(buf_text(&heard[1]), "cmd=barrier_out"), "both leave it");
 	waited(pmi);
 	mended(pmi);
+	filled(pmi);
 	ok(say(pmi, 0, "cmd=finalize\n") == -1, "finalize ends nothing");
 	ok(say(pmi, 1, "cmd=abort exitcode=7\n") == 7, "abort gives the exit code");
 	ok(say(pmi, 1, "nonsense\n") == -1 && !buf_text(&heard[1])[0],
