@@ -19,3 +19,14 @@
 	%D%/tracker_file.c \
 	%D%/tracker_mlflow.c
 %C%_libtrain_la_LIBADD += runtime/base/libtensorfile.la
+
+# Opened at run time, so that libaccel itself does not need libcurl.
+if HAVE_CURL
+pkglib_LTLIBRARIES += libaccel-mlflow.la
+libaccel_mlflow_la_SOURCES = %D%/mlflow.c
+libaccel_mlflow_la_CFLAGS  = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
+libaccel_mlflow_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^tracker_plugin$$'
+libaccel_mlflow_la_LIBADD  = runtime/base/libbase.la $(CURL_LIBS) \
+	$(JANSSON_LIBS)
+endif

@@ -12,3 +12,7 @@ TESTS += %D%/resume.t
 dist_check_SCRIPTS += %D%/resume.t
 %C%_resume_SOURCES = %D%/resume.c
 %C%_resume_LDADD   = libaccel.la runtime/base/libbase.la
+
+check_PROGRAMS += %D%/tracker
+%C%_tracker_SOURCES = %D%/tracker.c
+%C%_tracker_LDADD   = libaccel.la -lm
