@@ -9,6 +9,7 @@
 
 #include "runtime/base/num.h"
 #include "runtime/device/ctl.h"
+#include "runtime/train/profile.h"
 #include "runtime/train/state.h"
 #include "runtime/train/track.h"
 #include "runtime/train/train.h"
@@ -271,6 +272,7 @@ accel_init(const accel_config *config, accel **out)
 		return st;
 	}
 	track_init(a);
+	profile_init(a);
 	*out = a;
 	return ACCEL_OK;
 }
@@ -278,7 +280,7 @@ accel_init(const accel_config *config, accel **out)
 accel_status
 accel_fini(accel *a)
 {
-	accel_status st = ACCEL_OK, saved;
+	accel_status st = ACCEL_OK, saved, traced;
 
 	if (a == NULL)
 		return ACCEL_OK;
@@ -288,11 +290,12 @@ accel_fini(accel *a)
 		st = accel__status(a);
 	saved = state_fini(a);
 	track_fini(a);
+	traced = profile_fini(a);
 	device_close(&a->dev);
 	ctl_close(a->ctl);
 	accel__units_free(a);
 	free(a);
-	return st != ACCEL_OK ? st : saved;
+	return st != ACCEL_OK ? st : saved != ACCEL_OK ? saved : traced;
 }
 
 void

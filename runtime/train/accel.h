@@ -823,6 +823,18 @@ accel_status accel_load_state(accel *a, const char *dir);
  * replaced. */
 accel_status accel_save_model(accel *a, const char *dir, size_t shard_bytes);
 
+/* ---- profile --------------------------------------------------------------- */
+
+/* Writes PREFIX_RANK.json: where the time of each step goes (compute, ready,
+ * communication, wait, update, ...), for chrome://tracing or ui.perfetto.dev,
+ * until accel_profile_stop or accel_fini.  The whole run where ACCEL_PROFILE
+ * names the prefix.  Not collective. */
+accel_status accel_profile_start(accel *a, const char *prefix);
+accel_status accel_profile_stop(accel *a);
+/* Spans of the program's own; they nest.  Free while nothing is profiled. */
+void	     accel_profile_begin(accel *a, const char *name);
+void	     accel_profile_end(accel *a);
+
 /* ---- trackers ------------------------------------------------------------- */
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/base/half.h"
+#include "runtime/train/profile.h"
 #include "runtime/train/train.h"
 #include "runtime/train/vec.h"
 
@@ -262,6 +263,8 @@ bucket_begin(accel *a, struct bucket *b)
 		return ACCEL_OK;
 	}
 	device_label(&a->dev, b->label);
+	profile_exchange(a, (int)(b - a->bucket),
+	    b->n * device_size((int)b->wire));
 	if (a->hook != NULL) {
 		st = call_hook(a, b);
 	} else if (b->low != NULL && !accel__low_waits(a)) {
@@ -275,6 +278,8 @@ bucket_begin(accel *a, struct bucket *b)
 			st = accel__status(a);
 	}
 	device_label(&a->dev, NULL);
+	if (b->done)
+		profile_exchanged(a, (int)(b - a->bucket));
 	if (st == ACCEL_OK && !b->done)
 		device_afloat(&a->dev, 1);
 	return st;
@@ -284,6 +289,7 @@ static void
 bucket_end(accel *a, struct bucket *b)
 {
 	device_afloat(&a->dev, -1);
+	profile_exchanged(a, (int)(b - a->bucket));
 	if (b->half != NULL)
 		(b->wire == ACCEL_F16 ? f16_to_f32 : bf16_to_f32)(b->values,
 		    b->half, b->n);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/profile.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -73,19 +74,26 @@ accel_backward(accel *a, accel_backward_fn fn, void *user)
 	for (int u = 0; u < a->nunit; u++)
 		a->unit[u].ready = false;
 	a->in_backward = true;
+	profile_begin(a, "backward", NULL);
+	profile_begin(a, "compute", NULL);
 	if (fn != NULL)
 		st = fn(user);
+	profile_end(a);
 	a->in_backward = false;
 	if (st != ACCEL_OK)
 		return st;
 	a->reduced = a->sync;
 	leave_rest(a);
-	return a->sync ? accel__reduce(a, false) : ACCEL_OK;
+	if (a->sync)
+		st = accel__reduce(a, false);
+	profile_end(a);
+	return st;
 }
 
 accel_status
 accel_leave(accel *a, int unit)
 {
+	accel_status st = ACCEL_OK;
 	struct unit *u;
 
 	if (!a->in_backward)
@@ -98,11 +106,16 @@ accel_leave(accel *a, int unit)
 	if (u->ready)
 		return accel__fail(ACCEL_ESTATE, "accel_leave: unit %s twice "
 		    "in one backward", u->name);
+	profile_end(a);
+	profile_begin(a, "ready", u->name);
 	u->ready = u->used = a->leaves = true;
 	if (a->sync)
-		return accel__reduce(a, false);
-	fold_unit(a, u);
-	return ACCEL_OK;
+		st = accel__reduce(a, false);
+	else
+		fold_unit(a, u);
+	profile_end(a);
+	profile_begin(a, "compute", NULL);
+	return st;
 }
 
 accel_status

@@ -9,6 +9,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/num.h"
+#include "runtime/train/profile.h"
 #include "runtime/train/state_folder.h"
 
 #include "runtime/base/banned.h"
@@ -288,8 +289,8 @@ check(const accel *a, const char *call, const char *dir)
 	return ACCEL_OK;
 }
 
-accel_status
-accel_save_state(accel *a, const char *dir, const accel_save_args *args)
+static accel_status
+save(accel *a, const char *dir, const accel_save_args *args)
 {
 	static const accel_save_args plain = ACCEL_SAVE_INIT;
 	const accel_save_args *o = args != NULL ? args : &plain;
@@ -319,6 +320,17 @@ accel_save_state(accel *a, const char *dir, const accel_save_args *args)
 	err_at(accel__err(), "this save is %s, but an earlier one failed",
 	    o->async ? "under way" : "done");
 	return earlier;
+}
+
+accel_status
+accel_save_state(accel *a, const char *dir, const accel_save_args *args)
+{
+	accel_status st;
+
+	profile_begin(a, "save", NULL);
+	st = save(a, dir, args);
+	profile_end(a);
+	return st;
 }
 
 accel_status

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Checkpoints and trackers.
+# Checkpoints, trackers and profiles.
 %C%_libtrain_la_SOURCES += \
+	%D%/profile.c %D%/profile.h \
 	%D%/state.c %D%/state.h \
 	%D%/state_agree.c \
 	%D%/state_folder.c %D%/state_folder.h \

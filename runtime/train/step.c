@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/train/profile.h"
 #include "runtime/train/track.h"
 #include "runtime/train/train.h"
 #include "runtime/train/vec.h"
@@ -93,12 +94,16 @@ finish(accel *a, double *sum)
 	if (a->finished && sum == NULL)
 		return ACCEL_OK;
 	if (!a->finished) {
-		if ((st = accel__reduce(a, true)) != ACCEL_OK)
+		profile_begin(a, "wait", NULL);
+		st = accel__reduce(a, true);
+		profile_end(a);
+		if (st != ACCEL_OK)
 			return st;
 		if (a->config.unused != ACCEL_UNUSED_ZERO &&
 		    (st = agree_on_units(a)) != ACCEL_OK)
 			return st;
 	}
+	profile_begin(a, "unscale", NULL);
 	for (int i = 0; i < a->norder; i++) {
 		struct tensor *t = tensor_of(a, a->order[i]);
 		const struct bucket *b = &a->bucket[t->bucket];
@@ -107,6 +112,7 @@ finish(accel *a, double *sum)
 
 		all += pass(t, by, look, &finite);
 	}
+	profile_end(a);
 	if (sum != NULL)
 		*sum = all;
 	if (a->finished)
@@ -122,8 +128,8 @@ finish(accel *a, double *sum)
 	return st;
 }
 
-accel_status
-accel_clip_grad_norm(accel *a, float max_norm, float *norm)
+static accel_status
+clip_norm(accel *a, float max_norm, float *norm)
 {
 	bool finite = true;
 	accel_status st;
@@ -142,6 +148,17 @@ accel_clip_grad_norm(accel *a, float max_norm, float *norm)
 		for (int i = 0; i < a->norder; i++)
 			pass(tensor_of(a, a->order[i]), by, false, &finite);
 	return ACCEL_OK;
+}
+
+accel_status
+accel_clip_grad_norm(accel *a, float max_norm, float *norm)
+{
+	accel_status st;
+
+	profile_begin(a, "clip", NULL);
+	st = clip_norm(a, max_norm, norm);
+	profile_end(a);
+	return st;
 }
 
 accel_status
@@ -246,8 +263,8 @@ update_scale(accel *a)
 	}
 }
 
-accel_status
-accel_step(accel *a, accel_update_fn fn, void *user)
+static accel_status
+step(accel *a, accel_update_fn fn, void *user)
 {
 	accel_status st;
 
@@ -261,10 +278,13 @@ accel_step(accel *a, accel_update_fn fn, void *user)
 	a->reduced = false;
 	a->skipped = a->overflow;
 	update_scale(a);
-	if (a->overflow)
+	if (a->overflow) {
 		st = ACCEL_SKIPPED;
-	else
+	} else {
+		profile_begin(a, "update", NULL);
 		st = fn(user, a->range, make_ranges(a), ++a->step);
+		profile_end(a);
+	}
 	a->overflow = false;
 	accel__grads_clear(a);
 	if (st != ACCEL_OK)
@@ -275,6 +295,17 @@ accel_step(accel *a, accel_update_fn fn, void *user)
 	if (a->debug && a->local_steps == 0)
 		return accel_check_replicas(a);
 	return ACCEL_OK;
+}
+
+accel_status
+accel_step(accel *a, accel_update_fn fn, void *user)
+{
+	accel_status st;
+
+	profile_begin(a, "step", NULL);
+	st = step(a, fn, user);
+	profile_end(a);
+	return st;
 }
 
 float

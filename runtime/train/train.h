@@ -116,6 +116,7 @@ struct accel {
 
 	struct track	*track;			/* NULL: nobody listens */
 	struct state	*state;			/* NULL: nothing registered */
+	struct profile	*profile;		/* NULL: nothing is profiled */
 };
 
 struct accel_scheduler {
