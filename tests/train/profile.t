@@ -34,7 +34,7 @@ batch 1"
 port=$((20000 + $$ % 20000))
 for r in 0 1; do
 	RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_PORT=$port \
-		ACCEL_PROFILE=$work/new/p timeout 60 "$rank" plain x 6 1 f16 \
+		ACCEL_PROFILE=$work/new/p timeout 200 "$rank" plain x 6 1 f16 \
 		>"$work/out.$r" 2>&1 &
 	eval pid$r=$!
 done

@@ -19,7 +19,7 @@ run() { # WORLD args...: the ranks' output is $work/out.N
 	rm -f "$work"/out.*
 	while [ $i -lt "$n" ]; do
 		RANK=$i WORLD_SIZE=$n LOCAL_RANK=$i MASTER_PORT=$port \
-			timeout -k 1 60 "$rank" "$@" >"$work/out.$i" 2>&1 &
+			timeout -k 1 200 "$rank" "$@" >"$work/out.$i" 2>&1 &
 		pids="$pids $!"
 		i=$((i + 1))
 	done
