@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 python_tests = %D%/accelerate.t %D%/default.t \
 	%D%/environ.t %D%/estimate.t %D%/export.t %D%/families.t \
-	%D%/flags.t %D%/optim.t \
+	%D%/flags.t %D%/loaders.t %D%/optim.t \
 	%D%/ranks.t %D%/shares.t %D%/weights.t \
 	%D%/cloud.t %D%/test.t
 python_tests += %D%/state.t %D%/trackers.t
@@ -11,5 +11,6 @@ TESTS += $(python_tests)
 EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py \
 	%D%/gradscaler.py tests/data/gradscaler.tsv \
 	%D%/fp8.py %D%/optim.py %D%/schedule.py \
-	%D%/flags.py %D%/keys.py %D%/record.py %D%/shares.py %D%/weights.py \
+	%D%/flags.py %D%/keys.py %D%/loaders.py %D%/record.py \
+	%D%/shares.py %D%/weights.py \
 	%D%/cloud.py

@@ -24,7 +24,7 @@ count_up(void *user, int64_t epoch, int64_t index, void *row, size_t room,
 /* The feed of one shard, over 0 .. n-1 or a stream of them; NULL and *err. */
 static struct feed *
 feed_of(int64_t *n, int batch, int world, int shard, uint32_t flags,
-    int stream, int ahead, accel_source **s, struct err *err)
+    uint64_t seed, int stream, int ahead, accel_source **s, struct err *err)
 {
 	struct feed_config c = { .shard = flags & ACCEL_DISPATCH ? -1 : shard,
 	    .ahead = ahead, .limit_s = 60 };
@@ -32,7 +32,7 @@ feed_of(int64_t *n, int batch, int world, int shard, uint32_t flags,
 
 	*s = NULL;
 	c.sampler = (struct sampler){ .n = stream ? -1 : *n, .batch = batch,
-	    .shards = world, .flags = flags, .seed = 42 };
+	    .shards = world, .flags = flags, .seed = seed };
 	if ((stream || ahead > 0) && accel_source_callback(count_up, n,
 	    c.sampler.n, sizeof(*n), s) != ACCEL_OK)
 		return NULL;

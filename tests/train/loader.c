@@ -22,8 +22,8 @@ deal(char *out, size_t room, int64_t n, int batch, int world, uint32_t flags,
 		const struct round	*r;
 		accel_source		*s;
 		struct feed		*f = feed_of(&n, batch, world, shard,
-		    flags & ~(uint32_t)STREAM, (flags & STREAM) != 0, ahead,
-		    &s, &err);
+		    flags & ~(uint32_t)STREAM, 42, (flags & STREAM) != 0,
+		    ahead, &s, &err);
 
 		if (f == NULL)
 			return;

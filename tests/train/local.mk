@@ -29,3 +29,8 @@ check_PROGRAMS += %D%/source
 TESTS += %D%/source
 %C%_source_SOURCES = %D%/source.c
 %C%_source_LDADD   = runtime/train/libtrain.la
+
+# For tests/python/loaders.t.
+check_PROGRAMS += %D%/deal
+%C%_deal_SOURCES = %D%/deal.c %D%/deal.h
+%C%_deal_LDADD   = runtime/train/libtrain.la
