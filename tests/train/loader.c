@@ -146,6 +146,25 @@ fails(void *user, int64_t epoch, int64_t index, void *row, size_t room,
 	return index < 8 ? ACCEL_OK : ACCEL_END;
 }
 
+/* Every epoch has the order of its own seed. */
+static void
+epochs(void)
+{
+	struct sampler	s = { .n = 100, .batch = 100, .shards = 1,
+	    .flags = ACCEL_SHUFFLE, .seed = 7 };
+	int64_t		order[100];
+
+	if (sampler_init(&s, NULL) != 0)
+		exit(1);
+	for (int64_t e = 3; e >= 0; e -= 3) {
+		sampler_epoch(&s, e);
+		shuffle_order(order, 100, 7 + (uint64_t)e);
+		ok(memcmp(order, s.order, sizeof(order)) == 0,
+		    "epoch %d is shuffled by seed + %d", (int)e, (int)e);
+	}
+	sampler_clear(&s);
+}
+
 static void
 errors(int stream, int ahead)
 {
@@ -205,6 +224,7 @@ main(void)
 		is(ahead, golden[i].want, "and by a thread");
 	}
 	shuffles();
+	epochs();
 	for (int stream = 0; stream < 2; stream++)
 		for (int n = 0; n < 4; n += 3)
 			errors(stream, n);

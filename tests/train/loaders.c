@@ -449,6 +449,7 @@ run(void *user)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if ((st = parts[i](a)) != ACCEL_OK)
 			return st;
+	NO_LEAKS(a);
 	return accel_fini(a);
 }
 
