@@ -83,7 +83,7 @@ run(void *arg)
 
 	pthread_mutex_lock(&g->lock);
 	while (!g->stop) {
-		if (g->afloat <= 0 || g->waiting) {
+		if (g->afloat <= 0 || g->waiting || ctl_dead(g->ctl) >= 0) {
 			pthread_cond_wait(&g->change, &g->lock);
 			continue;
 		}
@@ -202,14 +202,20 @@ too_long(struct guard *g, uint64_t seq, const struct call *c, double limit_s,
 {
 	struct buf who = BUF_INIT;
 	char what[200];
+	int rc = g->ctl == NULL ? -1 : ctl_missing(g->ctl, seq, &who, NULL);
 
-	describe(c, what, sizeof(what));
-	if (g->ctl == NULL || ctl_missing(g->ctl, seq, &who, NULL) != 0)
+	if (rc != 0 && ctl_dead(g->ctl) >= 0) {
+		/* Another waited as long and has said so first. */
+		buf_clear(&who);
+		return ctl_why(g->ctl, err);
+	}
+	if (rc != 0)
 		buf_adds(&who, "another rank has not come");
 	else if (who.len == 0)
 		buf_adds(&who, "all ranks have come, so it is the network "
 		    "that does not move");
-	err_set(err, "rank %d has waited %.0f s in operation %llu, %s: %s",
+	describe(c, what, sizeof(what));
+	err_set(err, "rank %d has waited %g s in operation %llu, %s: %s",
 	    g->rank, limit_s, (unsigned long long)seq, what, buf_text(&who));
 	err_hint(err, "see what that rank does, or set ACCEL_TIMEOUT to more "
 	    "seconds (0: no limit)");

@@ -61,6 +61,9 @@ mpi_open(void **state, const struct device_host *host, struct err *err)
 		 * must take the network that is known to reach the others. */
 		if (host->netdev[0] != '\0')
 			setenv("UCX_NET_DEVICES", host->netdev, 0);
+		/* Its copies from another process' memory end this process
+		 * when the other one dies in the middle. */
+		setenv("UCX_TLS", "^cma", 0);
 		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &m->level);
 		m->ours = 1;
 	}

@@ -11,3 +11,8 @@ check_PROGRAMS += tests/train/parallel
 TESTS += tests/train/parallel
 tests_train_parallel_SOURCES = tests/train/parallel.c tests/train/world.h tests/tap.h
 tests_train_parallel_LDADD   = runtime/train/libtrain.la
+
+check_PROGRAMS += tests/train/faults
+TESTS += tests/train/faults
+tests_train_faults_SOURCES = tests/train/faults.c tests/train/port.h tests/train/world.h tests/tap.h
+tests_train_faults_LDADD   = runtime/train/libtrain.la
