@@ -13,7 +13,8 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/plan.c      %D%/plan.h \
 	%D%/plan_map.c  %D%/plan_map.h \
 	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
-	%D%/run_check.c %D%/run_compare.c %D%/run_place.c %D%/run_sync.c \
+	%D%/run_check.c %D%/run_compare.c %D%/run_place.c %D%/run_start.c \
+	%D%/run_sync.c \
 	%D%/run_tell.c %D%/run_usage.c \
 	%D%/ignore.c    %D%/ignore.h \
 	%D%/listing.c   %D%/listing.h \

@@ -158,6 +158,9 @@ void run_place(struct run *run);
 void run_place_report(const struct run *run);
 void run_seat_clear(struct run *run);
 
+/* run_start.c: the ranks of rank 0's host, or all others. */
+void run_start(struct run *run, bool first);
+
 /* run_ends.c: what became of each rank; views and reports come from it. */
 void run_rank_started(struct run *run, size_t rank, pid_t pid);
 void run_rank_ended(struct run *run, size_t rank, int status,
