@@ -246,6 +246,8 @@ write_config(const struct advice *a, const char *path, struct err *err)
 		fprintf(stderr, "accel advise: %s was written anew: %s\n",
 		    path, notice);
 	config_clear(&c);
+	if (ret == 0)
+		fprintf(stderr, "written: %s\n", path);
 	return ret;
 }
 

@@ -91,7 +91,8 @@ struct advice_plan {
 	long			 data;	/* ranks with different sequences */
 	size_t			 hosts;	/* that take part... */
 	long			 local;	/* the most ranks of one host */
-	unsigned		 world;	/* which selection: advice_world_hosts */
+	unsigned		 world;	/* a number for these hosts and GPUs */
+	char			 gpu_ids[80];	/* where not all of one host */
 	struct memory		 memory;
 	double			 room;	/* bytes of its smallest device */
 	double			 host_room;	/* of the smallest host */
@@ -138,9 +139,7 @@ struct advice {
 	struct strv		 remedies; /* what would fit, or better */
 	long			 sequence, batch;	/* as they were taken */
 	size_t			 tried;
-	/* Of the plan: which hosts, and which GPUs where not all. */
-	bool			*host;	/* [order.hosts] */
-	char			 gpu_ids[80];
+	bool			*host;	/* [order.hosts]: in the plan */
 };
 
 /* -1 where the order makes no sense: no host, no parameters.  Not fitting is no
@@ -149,7 +148,7 @@ int  advise(struct advice *out, const struct advice_order *order,
     struct err *err);
 void advice_clear(struct advice *a);
 
-/* "FSDP, full shard, bf16, recompute, 8 processes": a plan in a line. */
+/* "FSDP, full shard, bf16, recomputation, 8 processes": a plan in a line. */
 void advice_name(const struct advice_plan *p, char *text, size_t room);
 const char *advice_type_word(enum dist type);
 

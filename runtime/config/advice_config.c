@@ -35,15 +35,13 @@ truth(bool value)
 }
 
 static void
-set_main(struct setting *s, const struct advice *a,
-    const struct advice_plan *p)
+set_main(struct setting *s, const struct advice_plan *p)
 {
 	static const char *const words[TRAINING_COUNT] = {
 		[TRAINING_FP32] = "no", [TRAINING_FP16] = "fp16",
 		[TRAINING_BF16] = "bf16", [TRAINING_PURE] = "bf16",
 		[TRAINING_FP8] = "fp8",
 	};
-	bool	own = p->world == a->plan.world;
 
 	set(s, FIELD_main_distributed_type, "%s", advice_type_word(p->type));
 	set(s, FIELD_main_num_machines, "%zu", p->hosts);
@@ -51,8 +49,8 @@ set_main(struct setting *s, const struct advice *a,
 	set(s, FIELD_main_mixed_precision, "%s", words[p->order.training]);
 	set(s, FIELD_main_use_cpu, "%s", truth(p->order.cpu));
 	if (!p->order.cpu)
-		set(s, FIELD_main_gpu_ids, "%s", own && *a->gpu_ids ?
-		    a->gpu_ids : "all");
+		set(s, FIELD_main_gpu_ids, "%s", *p->gpu_ids ? p->gpu_ids :
+		    "all");
 }
 
 static void
@@ -136,7 +134,7 @@ advice_apply(const struct advice *a, const struct advice_plan *p,
 {
 	struct setting	s = { c, err, 0 };
 
-	set_main(&s, a, p);
+	set_main(&s, p);
 	if (p->type == dist_FSDP)
 		set_fsdp(&s, p, a->old_torch);
 	else if (p->type == dist_DEEPSPEED)

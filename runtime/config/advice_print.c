@@ -112,7 +112,7 @@ print_time(const struct advice *a, struct buf *out)
 	const struct advice_time	*t = &a->plan.time;
 	const struct { const char *name; double value; } rows[] = {
 		{ "computing", t->compute }, { "communication", t->exposed },
-		{ "hidden", t->hidden }, { "slowed by it", t->slowed },
+		{ "hidden traffic", t->hidden }, { "slowed by it", t->slowed },
 		{ "idle stages", t->idle }, { "offload", t->offload },
 		{ "optimizer", t->update },
 	};
@@ -121,9 +121,8 @@ print_time(const struct advice *a, struct buf *out)
 	    a->plan.accumulation, a->sequence);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].value > 0)
-			buf_addf(out, "  %-14s %9.4f s%s\n", rows[i].name,
-			    rows[i].value, i == 2 ?
-			    " of communication, behind computing" : "");
+			buf_addf(out, "  %-14s %9.4f s\n", rows[i].name,
+			    rows[i].value);
 	buf_addf(out, "  %-14s %9.4f s, %.0f tokens/s\n", "in all", t->total,
 	    tokens(a, &a->plan));
 	if (t->sent > 0)

@@ -16,8 +16,9 @@ gb(double bytes)
 
 static int
 warn_unequal(struct advice *a, const struct advice_order *o,
-    const struct advice_world *w)
+    const struct worlds *all, const struct advice_world *w)
 {
+	size_t				 gpus = 0;
 	const struct advice_plan	*p = &a->plan;
 	double				 slow = w->speed.cpu ?
 	    w->speed.flops32 : w->speed.flops16, wait;
@@ -44,7 +45,12 @@ warn_unequal(struct advice *a, const struct advice_order *o,
 		    "by %ld ranks x %ld: a step has %ld.", a->batch, p->data,
 		    p->order.batch, p->data * p->order.batch *
 		    p->accumulation);
-	(void)o;
+	for (size_t i = 0; i < o->hosts; i++)
+		gpus += o->host[i].gpus;
+	if (!w->speed.cpu && (long)gpus > all->world[0].ranks)
+		ret |= strv_addf(&a->warnings, "%ld of %zu GPUs are of another "
+		    "maker, and one run has one maker's alone.", (long)gpus -
+		    all->world[0].ranks, gpus);
 	return ret;
 }
 
@@ -269,7 +275,7 @@ advice_warn(struct advice *a, const struct advice_order *o,
 {
 	const struct advice_world	*w = &all->world[a->plan.world];
 
-	if (warn_unequal(a, o, w) < 0 || warn_links(a, w) < 0 ||
+	if (warn_unequal(a, o, all, w) < 0 || warn_links(a, w) < 0 ||
 	    warn_guesses(a, o, w) < 0)
 		return -1;
 	if (a->fits && !moves(a))

@@ -16,6 +16,17 @@
 static const char *const names[] = { ADVICE_ITEMS(NAME) };
 #undef NAME
 
+/* As their documentation calls them. */
+static const char *const shardings[SHARDING_COUNT] = {
+	[SHARDING_NONE] = "no sharding", [SHARDING_ZERO1] = "ZeRO 1",
+	[SHARDING_ZERO2] = "ZeRO 2", [SHARDING_ZERO3] = "ZeRO 3",
+	[SHARDING_FULL] = "full shard", [SHARDING_GRAD_OP] = "shard grad op",
+	[SHARDING_HYBRID] = "hybrid shard",
+	[SHARDING_HYBRID_GRAD_OP] = "hybrid, grad op",
+	[SHARDING_MEGATRON] = "its optimizer whole",
+	[SHARDING_MEGATRON_DIST] = "its optimizer shared",
+};
+
 struct telling {
 	struct advice			*a;
 	const struct advice_order	*o;
@@ -57,7 +68,8 @@ advice_name(const struct advice_plan *p, char *text, size_t room)
 	static const char *const	places[] = { "", ", %s on the host",
 	    ", %s on disk" };
 	const struct memory_order	*o = &p->order;
-	char				 offload[48] = "", mesh[80] = "";
+	char				 offload[48] = "", mesh[80] = "",
+	    hosts[40] = "";
 
 	if (o->optimizer_on == ON_HOST)
 		snprintf(offload, sizeof offload, places[ON_HOST],
@@ -67,12 +79,13 @@ advice_name(const struct advice_plan *p, char *text, size_t room)
 	if (o->tp * o->cp * o->pp > 1)
 		snprintf(mesh, sizeof mesh, ", tp %ld, cp %ld, pp %ld", o->tp,
 		    o->cp, o->pp);
-	snprintf(text, room, "%s, %s, %s%s%s%s, %ld process%s",
-	    advice_type_word(p->type), o->sharding == SHARDING_NONE ?
-	    "no sharding" : sharding_words[o->sharding].word,
+	if (p->hosts > 1)
+		snprintf(hosts, sizeof hosts, " on %zu hosts", p->hosts);
+	snprintf(text, room, "%s, %s, %s%s%s%s, %ld process%s%s",
+	    advice_type_word(p->type), shardings[o->sharding],
 	    training_words[o->training].word, offload, mesh,
 	    o->recompute ? ", recomputation" : "", o->ranks,
-	    o->ranks == 1 ? "" : "es");
+	    o->ranks == 1 ? "" : "es", hosts);
 }
 
 /* What one rank would need with nothing shared and the least activations. */
@@ -136,7 +149,7 @@ say_sharding(struct telling *t)
 	const struct advice_plan	*p = t->p;
 	const struct memory_order	*o = &p->order;
 	const char	*word = o->sharding == SHARDING_NONE ? "none" :
-	    sharding_words[o->sharding].word;
+	    shardings[o->sharding];
 	double		 own = gb(state(&p->memory));
 
 	switch (advice_stage(o->sharding)) {
@@ -180,9 +193,10 @@ say_precision(struct telling *t)
 	else if (t->p->order.training == TRAINING_BF16)
 		say(t, ADVICE_PRECISION, word, "%s has bfloat16 units, %.0f "
 		    "TFLOP/s against %.0f in float32%s; its range needs no "
-		    "loss scaling.", g->guess ? "The GPU" : g->words,
+		    "loss scaling.%s", g->guess ? "The GPU" : g->words,
 		    g->flops16 / 1e12, g->flops32 / 1e12,
-		    g->guess ? " (a guess)" : "");
+		    g->guess ? " (a guess)" : "", c >= 89 ? "  fp8 would be "
+		    "there too, with Transformer Engine." : "");
 	else if (t->p->order.training == TRAINING_FP16)
 		say(t, ADVICE_PRECISION, word, "%s (capability %d.%d) has no "
 		    "bfloat16, which begins with 8.0; float16 works, with "
@@ -217,26 +231,52 @@ say_offload(struct telling *t)
 	    (p->memory.total[ON_HOST] + p->memory.total[ON_DISK])));
 }
 
+/* "node1 (8) and node2 (4)"; where they are many, how many. */
+static void
+name_hosts(const struct telling *t, char *text, size_t room)
+{
+	enum { FEW = 4 };
+	size_t	n = 0, at = 0;
+
+	snprintf(text, room, "%zu hosts", t->p->hosts);
+	if (t->p->hosts > FEW)
+		return;
+	for (size_t i = 0; i < t->o->hosts && n < room; i++) {
+		long	ranks = 0;
+
+		if (!t->w->use[i])
+			continue;
+		for (uint32_t bits = t->w->gpus[i]; bits; bits &= bits - 1)
+			ranks++;
+		if (t->w->speed.cpu)
+			ranks = t->o->host[i].numa ? t->o->host[i].numa : 1;
+		n += (size_t)snprintf(text + n, room - n, "%s%s (%ld)", !at ?
+		    "" : at + 1 < t->p->hosts ? ", " : " and ",
+		    t->o->host[i].name, ranks);
+		at++;
+	}
+}
+
 static void
 say_processes(struct telling *t)
 {
 	const struct advice_plan	*p = t->p;
 	long	all = t->all->world[0].ranks;
-	char	text[40];
+	char	text[40], hosts[600];
 
+	name_hosts(t, hosts, sizeof hosts);
 	snprintf(text, sizeof text, "%ld", p->order.ranks);
 	if (p->order.cpu)
-		say(t, ADVICE_PROCESSES, text, "One for each NUMA node of %zu "
-		    "host%s, so that each computes in its own memory.",
-		    p->hosts, p->hosts == 1 ? "" : "s");
+		say(t, ADVICE_PROCESSES, text, "One for each NUMA node of "
+		    "%.200s, so that each computes in its own memory.", hosts);
 	else if (p->order.ranks == all)
-		say(t, ADVICE_PROCESSES, text, "One for each GPU, on %zu "
-		    "host%s.", p->hosts, p->hosts == 1 ? "" : "s");
+		say(t, ADVICE_PROCESSES, text, "One for each GPU: %.300s.",
+		    hosts);
 	else
-		say(t, ADVICE_PROCESSES, text, "On %zu of %zu hosts and %ld "
-		    "of %ld GPUs: with the others each step would take "
-		    "longer, as all wait for the slowest device and link.",
-		    p->hosts, t->o->hosts, p->order.ranks, all);
+		say(t, ADVICE_PROCESSES, text, "%.150s, %ld of %ld GPUs: with "
+		    "the others each step would take longer, as all wait for "
+		    "the slowest device and link.", hosts, p->order.ranks,
+		    all);
 }
 
 static void
@@ -364,28 +404,40 @@ say_second(struct telling *t, size_t i)
 		snprintf(text, room, "About as fast, with more to set up.");
 }
 
+/* Which GPUs, where a plan has one host and not all of its GPUs. */
+static void
+say_gpus(const struct telling *t, struct advice_plan *p)
+{
+	const struct advice_world	*w = &t->all->world[p->world];
+	size_t				 n = 0;
+
+	if (w->hosts > 1 || w->speed.cpu)
+		return;
+	for (size_t i = 0; i < t->o->hosts; i++) {
+		const struct advice_host *h = &t->o->host[i];
+
+		if (!w->use[i] || w->ranks == (long)h->gpus)
+			continue;
+		for (size_t k = 0; k < h->gpus; k++)
+			if (w->gpus[i] >> k & 1 && n < sizeof p->gpu_ids)
+				n += (size_t)snprintf(p->gpu_ids + n,
+				    sizeof p->gpu_ids - n, "%s%zu", n ? "," :
+				    "", k);
+	}
+}
+
 static int
 say_hosts(struct telling *t)
 {
 	struct advice	*a = t->a;
-	size_t		 n = 0;
 
 	a->host = calloc(t->o->hosts, sizeof *a->host);
 	if (!a->host)
 		return -1;
 	memcpy(a->host, t->w->use, t->o->hosts * sizeof *a->host);
-	for (size_t i = 0; i < t->o->hosts; i++) {
-		const struct advice_host *h = &t->o->host[i];
-
-		if (!a->host[i] || t->w->hosts > 1 || t->w->speed.cpu ||
-		    t->w->ranks == (long)h->gpus)
-			continue;
-		for (size_t k = 0; k < h->gpus; k++)
-			if (t->w->gpus[i] >> k & 1 && n < sizeof a->gpu_ids)
-				n += (size_t)snprintf(a->gpu_ids + n,
-				    sizeof a->gpu_ids - n, "%s%zu", n ? "," :
-				    "", k);
-	}
+	say_gpus(t, &a->plan);
+	for (size_t i = 0; i < a->others; i++)
+		say_gpus(t, &a->other[i]);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ END
 
 out=$("$accel" advise --model 7b.json --gpus 8xH100)
 is "a model and machines in a word are enough" $? 0
-has "the way in the first line" "$(echo "$out" | head -n 1)" "FSDP, fsdp, bf16"
+has "the way in the first line" "$(echo "$out" | head -n 1)" "FSDP, full shard, bf16"
 for part in parameters gradients optimizer activations other "in all"; do
 	has "the memory of $part" "$out" "  $part "
 done

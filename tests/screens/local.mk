@@ -66,3 +66,8 @@ endif
 %C%_runpty_SOURCES = %D%/runpty.c
 %C%_runpty_CFLAGS = $(AM_CFLAGS) $(VTERM_CFLAGS)
 %C%_runpty_LDADD = runtime/base/libbase.la $(VTERM_LIBS) -lutil
+
+check_PROGRAMS += %D%/proposal
+TESTS += %D%/proposal
+%C%_proposal_SOURCES = %D%/proposal.c
+%C%_proposal_LDADD = tui/libtui.la

@@ -58,3 +58,8 @@ check_PROGRAMS += %D%/advice
 TESTS += %D%/advice
 %C%_advice_SOURCES = %D%/advice.c tests/tap.h
 %C%_advice_LDADD = runtime/config/libconfig.la -lm
+
+check_PROGRAMS += %D%/fleetadvice
+TESTS += %D%/fleetadvice
+%C%_fleetadvice_SOURCES = %D%/fleetadvice.c tests/tap.h
+%C%_fleetadvice_LDADD = probes/libprobes.la -lm
