@@ -36,14 +36,18 @@ f16_to_f32_plain(float *to, const uint16_t *from, size_t n)
 /* Each takes whole vectors and returns how many elements it did. */
 #define AVX2 __attribute__((target("avx2,f16c")))
 
+/* Asked once: a virtual machine takes microseconds for each cpuid.  clang 14
+ * does not know __builtin_cpu_supports("f16c"). */
 static int
 vectors(void)
 {
+	static _Atomic int known;	/* 1: no, 2: yes */
 	unsigned a, b, c = 0, d;
 
-	/* clang 14 does not know __builtin_cpu_supports("f16c"). */
-	return __builtin_cpu_supports("avx2") &&
-	    __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+	if (known == 0)
+		known = __builtin_cpu_supports("avx2") &&
+		    __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) ? 2 : 1;
+	return known == 2;
 }
 
 /* Eight bf16, each in the low half of 32 bits. */

@@ -319,7 +319,8 @@ accel_status accel_check_replicas(accel *a);
  * 20 steps parameters are as those of the named class of torch.optim within
  * 1e-6 of the largest.  A group's lr_scale and weight_decay apply;
  * ACCEL_NO_DECAY means none.  The _INIT values are torch's defaults, where it
- * has the optimizer.
+ * has the optimizer.  Without an accel they may be called by any thread, each on
+ * ranges of its own.
  */
 
 /* AdamW: decay apart from the gradient (arXiv:1711.05101; torch AdamW).
@@ -463,15 +464,16 @@ typedef enum {
 
 /* The casts of one number (arXiv:2209.05433).  To 8 bits: to nearest, ties to
  * even; what is too large becomes the largest ("saturate") or else NaN (E4M3)
- * or infinity (E5M2); a NaN stays one.  torch 2.15 saturates E4M3 alone. */
+ * or infinity (E5M2); a NaN stays one.  torch 2.15 saturates E4M3 alone.  Any
+ * thread. */
 float	     accel_fp8_value(accel_fp8_format format, uint8_t code);
 uint8_t	     accel_fp8_code(accel_fp8_format format, float x, int saturate);
 
 /*
  * Delayed scaling of one tensor, as Transformer Engine's: its codes are of
  * x * scale, where the scale brings the largest |x| of the past to the largest
- * code.  A plain struct of the caller's; in a checkpoint belong scale and the
- * history.
+ * code.  A plain struct of the caller's, which one thread uses at a time; in a
+ * checkpoint belong scale and the history.
  */
 typedef struct {
 	accel_fp8_format format;

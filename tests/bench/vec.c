@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "runtime/base/half.h"
+#include "runtime/train/accel.h"
 #include "runtime/train/vec.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(VEC_PLAIN) && \
@@ -43,6 +44,23 @@ peer_adam(float *restrict x, const float *restrict y, float *restrict z,
 		x[i] += a;
 		z[i] += a;
 		w[i] += a;
+	}
+}
+
+CLONES static void
+peer_adam_half(float *restrict x, const float *restrict y, float *restrict z,
+    float *restrict w, uint16_t *restrict to, size_t len)
+{
+	const uint16_t *u = (const void *)y;
+
+#pragma omp simd
+	for (size_t i = 0; i < len; i++) {
+		float a = y[i];
+
+		x[i] += a;
+		z[i] += a;
+		w[i] += a;
+		to[i] = u[2 * i] | u[2 * i + 1];
 	}
 }
 
@@ -117,6 +135,12 @@ do_peer_adam(void)
 }
 
 static void
+do_peer_adam_half(void)
+{
+	peer_adam_half(p, g, m, v, h, n);
+}
+
+static void
 do_peer_momentum(void)
 {
 	peer_momentum(p, g, m, n);
@@ -167,6 +191,16 @@ do_adam(void)
 	    0.99999f, 0 };
 
 	vec_adam(p, g, m, v, n, &c);
+}
+
+static void
+do_adam_half(void)
+{
+	accel_adamw_args o = ACCEL_ADAMW_INIT;
+	accel_range r = { .n = n, .param = h, .master = p, .grad = g,
+	    .state = { m, v }, .dtype = ACCEL_BF16 };
+
+	accel_adamw(&o, &r, 1, 10);
 }
 
 static void
@@ -245,6 +279,7 @@ static const struct {
 	int bytes;		/* read and written, an element */
 } loop[] = {
 	{ "AdamW", do_adam, do_peer_adam, 28 },
+	{ "AdamW, bf16", do_adam_half, do_peer_adam_half, 30 },
 	{ "Lion", do_lion, do_peer_momentum, 20 },
 	{ "SGD, momentum", do_momentum, do_peer_momentum, 20 },
 	{ "SGD", do_sgd, do_peer_add, 12 },

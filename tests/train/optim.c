@@ -260,6 +260,37 @@ step(accel *a)
 		printf("# %s\n", accel_errmsg());
 }
 
+/* An optimizer of the program's own sees names and groups. */
+static accel_status
+own(void *user, const accel_range *r, int nrange, int64_t step)
+{
+	int *seen = user;
+
+	for (int k = 0; k < nrange; k++)
+		if (step == 1 && strcmp(r[k].name, "h.0.bias") == 0 &&
+		    r[k].group != NULL && r[k].group->lr_scale == 0.5 &&
+		    r[k].ndim == 1 && r[k].shape[0] == 4 && r[k].n == 4)
+			++*seen;
+		else if (r[k].group == NULL)
+			*seen += 10;
+	return ACCEL_OK;
+}
+
+static void
+own_optimizer(void)
+{
+	accel_group half[] = { { "*.bias", 0.5, -1 } };
+	accel *a = model(0);
+	int seen = 0;
+
+	ok(accel_groups(a, half, 1) == ACCEL_OK &&
+	    accel_prepare(a, 0) == ACCEL_OK &&
+	    accel_backward(a, ones, NULL) == ACCEL_OK &&
+	    accel_step(a, own, &seen) == ACCEL_OK && seen == 21,
+	    "an own optimizer sees each tensor's name, shape and group");
+	accel_fini(a);
+}
+
 /* p - 0.5 * scale * (1 + decay * p), p = 2. */
 static void
 groups(void)
@@ -409,6 +440,7 @@ main(int argc, char **argv)
 	goldens();
 	refusals();
 	groups();
+	own_optimizer();
 	factored();
 	return tap_done();
 }
