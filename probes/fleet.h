@@ -56,6 +56,10 @@ void fleet_clear(struct fleet *f);
  */
 int  fleet_parse(struct fleet *f, const char *text, size_t n,
     const char *name, struct strv *warnings, struct err *err);
+/* A line of "accel probe --json --hosts": a machine, or {"network": ...}, whose
+ * numbers are not looked at. */
+int  fleet_parse_row(struct fleet *f, const char *text, size_t n,
+    struct err *err);
 int  fleet_read(struct fleet *f, const char *path, struct strv *warnings,
     struct err *err);
 

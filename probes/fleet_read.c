@@ -296,6 +296,36 @@ fleet_parse(struct fleet *f, const char *text, size_t n, const char *name,
 }
 
 int
+fleet_parse_row(struct fleet *f, const char *text, size_t n, struct err *err)
+{
+	static const char	 name[] = "a row of accel probe";
+	struct tree		 tree;
+	struct reader		 r = { &tree, NULL, err };
+	const struct node	*root;
+	struct between		*b;
+	int			 status;
+
+	if (tree_read(&tree, text, n, name, TREE_JSON, err) < 0)
+		return -1;
+	root = tree.root ? node_of(tree.root) : NULL;
+	if (!root || root->type != NODE_MAP || root->count != 2 ||
+	    node_of(root->item[0])->type != NODE_SCALAR ||
+	    strcmp(node_of(root->item[0])->text, "network")) {
+		tree_clear(&tree);
+		return fleet_parse(f, text, n, name, NULL, err);
+	}
+	b = fleet_add_between(f);
+	status = b ? read_object(&r, between_attributes, NULL, b,
+	    root->item[1]) : err_nomem(err);
+	if (status && b) {
+		free(b->problem);
+		f->pairs--;
+	}
+	tree_clear(&tree);
+	return status;
+}
+
+int
 fleet_read(struct fleet *f, const char *path, struct strv *warnings,
     struct err *err)
 {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tui/form.h"
+#include "runtime/launch/hosts.h"
 #include "tui/form_intern.h"
 #include "runtime/base/file.h"
 #include "runtime/base/num.h"
@@ -100,8 +101,17 @@ seed_set(struct moment *m, int item, const char *text, struct err *err)
 {
 	const struct field *row = item_row(item);
 	char **at = &m->seed[item - (int)FIELD_COUNT], *copy = NULL;
+	struct hosts hosts = HOSTS_INIT;
 	bool known = !row->choice;
 	long n;
+
+	if (item == (int)ITEM_hosts && *text) {
+		int status = hosts_add(&hosts, text, err);
+
+		hosts_clear(&hosts);
+		if (status)
+			return status;
+	}
 
 	if (*text && row->type == TYPE_INT && num_parse(text, (long)row->lo,
 	    (long)row->hi, &n)) {
@@ -279,11 +289,33 @@ write_text(struct form *f)
 	}
 }
 
+/* The hosts, which are in a file of their own; "" where there are none. */
+static const char *
+hosts_of(const struct form *f)
+{
+	const char *text = f->past[f->at].seed[ITEM_hosts - (int)FIELD_COUNT];
+
+	return text ? text : "";
+}
+
+/* The rules look at the hosts as well. */
+static void
+count_hosts(struct form *f)
+{
+	struct hosts hosts = HOSTS_INIT;
+
+	if (*hosts_of(f) && hosts_add(&hosts, hosts_of(f), NULL) < 0)
+		hosts_clear(&hosts);
+	hosts_site(&hosts, &f->site);
+	hosts_clear(&hosts);
+}
+
 void
 form_refresh(struct form *f)
 {
 	struct err err = ERR_INIT;
 
+	count_hosts(f);
 	write_text(f);
 	problems_clear(&f->problems);
 	if (site_read_json(&f->site, form_now(f), &err))
@@ -325,6 +357,10 @@ form_open(struct form *f, const struct machine *m, const char *path,
 			status = proposal_make(f, c, err);
 	} else if (!(status = config_read(c, path, err)))
 		status = file_read(path, &f->saved, err);
+	if (!status && !(status = beside_read(&f->beside, path, err)) &&
+	    f->beside.hosts && *f->beside.hosts)
+		status = moment_set(f->past, ITEM_hosts, f->beside.hosts,
+		    ORIGIN_FILE, err);
 	if (!status) {
 		form_refresh(f);
 		if (buf_add(&f->first, buf_text(&f->text), f->text.len))
@@ -350,13 +386,15 @@ form_clear(struct form *f)
 	buf_clear(&f->text);
 	problems_clear(&f->problems);
 	model_clear(&f->model);
+	beside_clear(&f->beside);
 	memset(f, 0, sizeof *f);
 }
 
 bool
 form_unsaved(const struct form *f)
 {
-	return strcmp(buf_text(&f->text), buf_text(&f->saved)) != 0;
+	return strcmp(buf_text(&f->text), buf_text(&f->saved)) != 0 ||
+	    strcmp(hosts_of(f), f->beside.hosts ? f->beside.hosts : "") != 0;
 }
 
 bool
@@ -367,6 +405,27 @@ form_changed(const struct form *f, int item)
 	    form_now(f)->origin[item] >= ORIGIN_FLAG;
 }
 
+/* Only where they changed: a file beside that somebody wrote stays as it is. */
+static int
+save_hosts(struct form *f, struct err *err)
+{
+	struct beside now = f->beside;
+	char *copy;
+
+	if (!strcmp(hosts_of(f), now.hosts ? now.hosts : ""))
+		return 0;
+	if (!(copy = strdup(hosts_of(f))))
+		return err_nomem(err);
+	now.hosts = copy;
+	if (beside_write(&now, f->path, err)) {
+		free(copy);
+		return -1;
+	}
+	free(f->beside.hosts);
+	f->beside.hosts = copy;
+	return 0;
+}
+
 int
 form_save(struct form *f, struct err *err)
 {
@@ -374,7 +433,8 @@ form_save(struct form *f, struct err *err)
 	const char *notice;
 
 	f->turn++;
-	if (config_save(form_now(f), f->path, 0, &notice, &own)) {
+	if (save_hosts(f, &own) ||
+	    config_save(form_now(f), f->path, 0, &notice, &own)) {
 		complain(f, &own);
 		if (err)
 			*err = own;

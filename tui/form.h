@@ -21,6 +21,7 @@
 #include "runtime/config/model.h"
 #include "runtime/config/rules.h"
 #include "runtime/config/schema.h"
+#include "runtime/launch/beside.h"
 
 enum step {
 	STEP_START, STEP_MACHINES, STEP_TRAINING, STEP_STRATEGY, STEP_CHECKS,
@@ -59,6 +60,7 @@ struct form {
 	size_t		 count, at;
 	char		*path;		/* the file to write */
 	struct buf	 saved;		/* its text; empty where it is new */
+	struct beside	 beside;	/* as the file beside it has it */
 	struct buf	 first;		/* what marks of change refer to */
 	enum step	 step;
 	int		 list[ITEM_COUNT];	/* the items of this step */

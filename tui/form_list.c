@@ -50,6 +50,8 @@ item_step(int item)
 		"parallelism.", "mpirun.",
 	};
 
+	if (item == (int)ITEM_hosts)
+		return STEP_MACHINES;
 	for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
 		if (!strncmp(item_row(item)->member, spread[i],
 		    strlen(spread[i])))
@@ -60,6 +62,8 @@ item_step(int item)
 bool
 form_applies(const struct form *f, int item)
 {
+	if (item == (int)ITEM_hosts)
+		return true;
 	if (item > (int)ITEM_model)	/* of a model that is named */
 		return f->past[f->at].seed[ITEM_model - (int)FIELD_COUNT];
 	return item == (int)ITEM_model ||
@@ -100,18 +104,33 @@ static bool
 lists(const struct form *f, int item)
 {
 	return passes(f, item) && (f->filter == FILTER_CHANGED ||
-	    item_step(item) == (f->step == STEP_STRATEGY ? STEP_STRATEGY :
-	    STEP_TRAINING));
+	    item_step(item) == (f->step == STEP_STRATEGY ||
+	    f->step == STEP_MACHINES ? f->step : STEP_TRAINING));
+}
+
+/* The order of questions: the machines first. */
+static int
+place_of(int item)
+{
+	return item == (int)ITEM_hosts ? 0 : item < (int)ITEM_hosts ? item + 1 :
+	    item;
+}
+
+static int
+item_at(int place)
+{
+	return !place ? (int)ITEM_hosts : place <= (int)ITEM_hosts ? place - 1 :
+	    place;
 }
 
 int
 form_beside(const struct form *f, int item, int way)
 {
-	if (item < 0)
-		item = way > 0 ? -1 : (int)ITEM_COUNT;
-	for (item += way; item >= 0 && item < (int)ITEM_COUNT; item += way)
-		if (passes(f, item))
-			return item;
+	int at = item >= 0 ? place_of(item) : way > 0 ? -1 : (int)ITEM_COUNT;
+
+	for (at += way; at >= 0 && at < (int)ITEM_COUNT; at += way)
+		if (passes(f, item_at(at)))
+			return item_at(at);
 	return -1;
 }
 

@@ -17,9 +17,11 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/page.h \
 	%D%/paint.c  %D%/paint.h \
 	%D%/plain.c  %D%/plain.h \
+	%D%/plain_hosts.c %D%/plain_hosts.h \
 	%D%/popup.c  %D%/popup.h \
 	%D%/proposal.c %D%/proposal.h \
 	%D%/review.c \
+	%D%/roster.c %D%/roster.h %D%/roster_form.c \
 	%D%/runview.c %D%/runview.h %D%/runview_intern.h \
 	%D%/runview_child.c %D%/runview_child.h \
 	%D%/runview_draw.c \

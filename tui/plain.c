@@ -7,6 +7,7 @@
 #include "tui/draft.h"
 #include "tui/form.h"
 #include "tui/plain.h"
+#include "tui/plain_hosts.h"
 #include "tui/proposal.h"
 #include "runtime/base/lines.h"
 #include "runtime/base/num.h"
@@ -130,6 +131,8 @@ ask(struct talk *t, int item)
 		    row->choice[i].what);
 	if (row->type == TYPE_BOOL)
 		say(t, "Yes or no.\n");
+	if (item == ITEM_hosts)
+		plain_hosts_tell(t->f, t->out);
 	if (t->f->refused[item])
 		say(t, "\"%s\" was not taken.\n", t->f->refused[item]);
 }
@@ -354,7 +357,11 @@ question(struct talk *t, int item)
 		return ENDED;
 	if ((to = command(t, item, text)) != NO_COMMAND)
 		return to;
-	if (*text) {
+	if (*text && item == ITEM_hosts) {
+		if (!plain_hosts_take(t->f, text, t->out) ||
+		    !strcmp(text, "measure"))
+			return item;
+	} else if (*text) {
 		change(t, item, meant(t, item, text));
 		if (t->f->refused[item])
 			return item;	/* once more */

@@ -13,6 +13,8 @@
 #include "runtime/config/templates.h"
 #include "runtime/config/words.h"
 
+#include "runtime/launch/ssh_names.h"
+
 #include "runtime/base/banned.h"
 
 /* What is being completed. */
@@ -64,29 +66,13 @@ offer_flag(const struct wish *w, const char *name, const char *meaning)
 	buf_addf(w->out, "%s\t%s\n", flag, meaning);
 }
 
-/* Names behind "Host" in text as ssh_config(5) has it, without patterns. */
-static void
-offer_named_hosts(const struct wish *w, char *text)
-{
-	char *rest = NULL, *line, *in, *word;
-
-	for (line = strtok_r(text, "\r\n", &rest); line;
-	    line = strtok_r(NULL, "\r\n", &rest)) {
-		word = strtok_r(line, " \t=", &in);
-		if (!word || strcasecmp(word, "Host"))
-			continue;
-		while ((word = strtok_r(NULL, " \t", &in)))
-			if (!strpbrk(word, "*?!\"#"))
-				offer(w, word, "", "ssh_config");
-	}
-}
-
 /* Hosts, the last behind a comma. */
 static void
 offer_hosts(const struct wish *w)
 {
 	const char	*comma = strrchr(w->part, ',');
-	struct buf	 head = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+	struct buf	 head = BUF_INIT;
+	struct strv	 names = STRV_INIT;
 	struct wish	 last = *w;
 
 	buf_adds(&head, w->head);
@@ -96,15 +82,10 @@ offer_hosts(const struct wish *w)
 	last.part = comma ? comma + 1 : w->part;
 	buf_adds(w->out, ":nospace\n");
 	offer(&last, "localhost", "", "this machine");
-	if (w->ssh_config)
-		buf_adds(&path, w->ssh_config);
-	else
-		buf_addf(&path, "%s/.ssh/config", file_home());
-	/* No such file, no such hosts. */
-	if (file_read(buf_text(&path), &text, NULL) == 0 && text.data)
-		offer_named_hosts(&last, text.data);
-	buf_clear(&text);
-	buf_clear(&path);
+	ssh_names(&names, w->ssh_config);
+	for (size_t i = 0; i < names.count; i++)
+		offer(&last, names.item[i], "", "ssh_config");
+	strv_clear(&names);
 	buf_clear(&head);
 }
 

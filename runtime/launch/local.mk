@@ -20,6 +20,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/listing.c   %D%/listing.h \
 	%D%/slurm.c     %D%/slurm.h \
 	%D%/spawned.c   %D%/spawned.h %D%/srun.c \
+	%D%/ssh_names.c %D%/ssh_names.h \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/transport.c %D%/transport.h \
 	%D%/wire.c      %D%/wire.h \

@@ -6,6 +6,8 @@ setup=$top_builddir/accel-setup
 f=$work/c.yaml
 HWLOC_SYNTHETIC="package:2 numa:1 core:4 pu:1"
 export HWLOC_SYNTHETIC
+HOME=$work
+export HOME
 unset ACCESSIBLE NO_COLOR
 
 out=$("$setup" --config_file "$f" --print </dev/null)
@@ -51,7 +53,7 @@ out=$({ yes '' | head -n "$questions"; echo no; } |
 is "no is an answer" "$? $(echo "$out" | grep -c says)" "0 0"
 rm "$f"
 
-out=$(printf '%s\n' '?' 1 b MULTI_CPU nonsense q |
+out=$(printf '%s\n' '' '?' 1 b MULTI_CPU nonsense q |
 	"$setup" --config_file "$f" 2>&1)
 is "q leaves" $? 1
 has "? explains" "$out" "Key     distributed_type"
@@ -59,7 +61,7 @@ has "b goes back" "$out" "The answer is NO, by you"
 has "a mistake is told, and asked again" "$out" "nonsense"
 ok "and nothing is written" test ! -e "$f"
 is "but a draft, for its user alone" "$(stat -c %a "$f.draft")" 600
-out=$(printf 'y\n=\nq\n' | "$setup" --config_file "$f" 2>&1)
+out=$(printf 'y\n\n=\nq\n' | "$setup" --config_file "$f" 2>&1)
 has "the next start offers it" "$out" "earlier start were not saved"
 has "and takes it up" "$out" "The answer is MULTI_CPU, by you"
 out=$(yes '' | "$setup" --config_file "$f" 2>&1)

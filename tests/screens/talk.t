@@ -8,6 +8,8 @@ case $top_srcdir in /*) ;; *) top_srcdir=$PWD/$top_srcdir ;; esac
 talk=$top_srcdir/tests/screens/talk
 HWLOC_XMLFILE=$top_srcdir/tests/machines/two-gpus.xml
 export HWLOC_XMLFILE
+HOME=$work
+export HOME
 unset ACCESSIBLE NO_COLOR
 cd "$work" || exit 1
 for in in "$talk"/*.in; do
@@ -28,7 +30,7 @@ if command -v script >/dev/null; then
 			"$top_builddir/accel-setup --config_file n.yaml" \
 			/dev/null)
 		has "a conversation with $way" "$out" \
-			"How is training distributed?"
+			"Which machines take part?"
 	done
 else
 	skip "no script(1)"
