@@ -98,7 +98,7 @@ storm(struct hosts *list, size_t ranks, size_t lines, size_t *ended)
 	run.step = RUN;
 	run.peer[0].transport = &fake;
 	run.peer[0].heard_agent = true;
-	start_on(&run, true);
+	run_start(&run, true);
 	hear_all(&run, &said);
 	output_finish(&run.output);
 	taken = cpu_s() - begun;
