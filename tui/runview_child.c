@@ -158,8 +158,6 @@ child_answer(struct run_child *c, const char *answer)
 
 	if (answer)
 		buf_adds(&line, answer);
-	else
-		buf_add(&line, "", 1);
 	buf_adds(&line, "\n");
 	if (c->ask >= 0 && line.len)
 		send(c->ask, line.data, line.len, MSG_NOSIGNAL);

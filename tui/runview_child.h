@@ -6,7 +6,7 @@
  * screen; it is told to stop when the screen dies.  ACCEL_FOLLOWED tells it that
  * it is followed: it says JSON on its stdout, with what ranks use, and asks for
  * passphrases on the descriptor of that number: a question, a newline; the answer
- * likewise, or a NUL before the newline where there is none.
+ * likewise, an empty one where there is none.
  */
 #ifndef TUI_RUNVIEW_CHILD_H
 #define TUI_RUNVIEW_CHILD_H

@@ -411,6 +411,7 @@ start(struct order *o, struct err *err)
 	struct transport_options	 transport = {
 		.srun = o->srun, .ssh_config = o->ssh_config,
 		.connect_timeout_s = (int)o->connect_timeout_s,
+		.ask_fd = view_ask_fd(),
 	};
 	struct supervise_options	 how = {
 		.transport = &transport, .grace_s = o->grace_s,

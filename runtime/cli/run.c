@@ -105,6 +105,7 @@ start(const struct order *o, const struct flags *f, struct err *err)
 	struct transport_options transport = {
 		.srun = o->srun, .ssh_config = f->ssh_config,
 		.connect_timeout_s = (int)o->connect_timeout_s,
+		.ask_fd = view_ask_fd(),
 	};
 	struct supervise_options how = {
 		.transport = &transport, .grace_s = o->grace_s,

@@ -2,6 +2,7 @@
 #include "runtime/cli/view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,18 @@ view_screen(const struct call *call, const struct view_flags *flags,
 	free(program);
 	strv_clear(&argv);
 	return -1;
+}
+
+int
+view_ask_fd(void)
+{
+	const char	*number = getenv("ACCEL_FOLLOWED");
+	long		 fd;
+
+	if (!number || num_parse(number, 3, 1 << 20, &fd) < 0 ||
+	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return 0;
+	return (int)fd;
 }
 
 /* A screen runs us (tui/runview_child.h): what we tell is for it. */

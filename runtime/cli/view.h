@@ -57,6 +57,9 @@ struct view {
  * same words of ours again.  0 where it is not wanted, -1 or EXIT_USAGE. */
 int  view_screen(const struct call *call, const struct view_flags *flags,
     struct err *err);
+/* Where that screen asks for us; 0 where we ask ourselves (transport.h).  Once,
+ * before view_begin(). */
+int  view_ask_fd(void);
 /* Fills in how->output and the like.  0, -1, or EXIT_USAGE with the reason;
  * view_end() ends what it began, also after a failure. */
 int  view_begin(struct view *v, const struct view_order *order,

@@ -239,6 +239,7 @@ ssh_open(const struct ssh_options *options, const char *host,
 	link->refs = 1;
 	link->proxy_said = -1;
 	link->ask = options->ask;
+	link->ask_fd = options->ask_fd;
 	link->cut_fd = link->near_fd = link->far_fd = -1;
 	link->phase = "connecting";
 	link->said.max = 2 * SAID_MAX;

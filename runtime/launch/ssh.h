@@ -29,6 +29,7 @@ struct ssh_options {
 	int connect_timeout_s;		/* 0: 10 */
 	int silence_s;			/* 0: 15; a peer that stops answering */
 	int ask;			/* passphrases, on the terminal */
+	int ask_fd;			/* 0, or where to ask (transport.h) */
 };
 
 /*

@@ -107,6 +107,18 @@ ask_terminal(struct ssh_link *link, const char *question, char *out,
 	return ret;
 }
 
+/* A screen has the terminal, and asks there. */
+static int
+ask_screen(struct ssh_link *link, const char *question, char *out,
+    size_t room)
+{
+	show(link->ask_fd, question);
+	if (write(link->ask_fd, "\n", 1) < 0 ||
+	    read_answer(link, link->ask_fd, out, room) < 0)
+		return -1;
+	return *out ? 0 : -1;
+}
+
 int
 ssh_ask(struct ssh_link *link, const char *question, bool again, char *out,
     size_t room)
@@ -141,7 +153,9 @@ ssh_ask(struct ssh_link *link, const char *question, bool again, char *out,
 		const char *phase = atomic_exchange(&link->phase,
 		    "waiting for an answer on the terminal");
 
-		ret = ask_terminal(link, question, a->answer, sizeof a->answer);
+		ret = link->ask_fd > 0 ? ask_screen(link, question, a->answer,
+		    sizeof a->answer) : ask_terminal(link, question, a->answer,
+		    sizeof a->answer);
 		over = ret < 0;
 		atomic_store(&link->phase, phase);
 	}

@@ -40,6 +40,7 @@ struct ssh_link {
 	struct strv	 agent_args;
 	int		 limit_s, silence_s;
 	bool		 ask;		/* there is a terminal to ask on */
+	int		 ask_fd;	/* 0, or who asks there for us */
 
 	/* The thread's own. */
 	int		 far_fd;

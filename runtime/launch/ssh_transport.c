@@ -16,7 +16,8 @@ open_ssh(const struct transport_options *options, const char *host,
 		.config_file = options->ssh_config,
 		.agent_path = options->agent_path,
 		.connect_timeout_s = options->connect_timeout_s,
-		.ask = isatty(0) && isatty(2),
+		.ask = options->ask_fd > 0 || (isatty(0) && isatty(2)),
+		.ask_fd = options->ask_fd,
 	};
 	struct ssh_link		*link;
 

@@ -14,6 +14,10 @@ struct transport_options {
 	bool	    srun;		/* nodes of our Slurm allocation */
 	const char *ssh_config;		/* or NULL */
 	int	    connect_timeout_s;	/* 0: 10 */
+	int	    ask_fd;		/* who asks the user for us; 0: we do, on
+					   the terminal.  A question and a newline
+					   there, an answer and a newline back;
+					   an empty one is none */
 };
 
 struct transport {

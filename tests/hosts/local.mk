@@ -32,7 +32,7 @@ endif
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
-EXTRA_DIST += %D%/netns.sh %D%/rank.sh %D%/terminal.py
+EXTRA_DIST += %D%/netns.sh %D%/rank.sh %D%/screen.py %D%/terminal.py
 check_PROGRAMS += %D%/meet
 %C%_meet_SOURCES = %D%/meet.c
 dist_check_SCRIPTS += %D%/ports.t %D%/signals.t

@@ -55,6 +55,22 @@ has "then the login is refused" "$out" "login refused; offered: password"
 login '^C'
 has "^C at the question ends all, and the echo is back" "$out" \
 	"questions 1, echo on, status 130"
+# The launch screen asks itself.
+on_screen() { # TEXT KEYS...
+	LANG=C.UTF-8 python3 "$top_srcdir/tests/hosts/screen.py" "$@" -- \
+		"$top_builddir/accel" run --view screen --connect_timeout 20 \
+		--ssh_config "$ssh_config" --hosts "$host1,$host2" \
+		echo accepted >"$work/out" 2>&1
+	out=$(cat "$work/out")
+}
+on_screen "$question" 'tr0ub4dor & 3\n' 'ended well' q
+has "the launch screen asks for a password, once" "$out" \
+	"steps left 0, echo on, status 0"
+is "and does not show it" "$(grep -c tr0ub "$work/out")" 0
+on_screen "$question" "$(printf '\033')" 'failed: exit code 1' q
+has "Esc refuses it" "$out" "steps left 0, echo on, status 1"
+has "and the login" "$out" "login refused"
+
 set_password 2 another
 login 'tr0ub4dor & 3' another
 has "where one host has another, that host is named" "$out" \
