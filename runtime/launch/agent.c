@@ -196,7 +196,7 @@ reap(struct agent *a)
 
 			if (r->pid != pid)
 				continue;
-			for (int s = 0; s < 2; s++) {
+			for (int s = 0; s < STREAMS; s++) {
 				struct pollfd p = { .events = POLLIN };
 
 				while ((p.fd = r->stream[s]) >= 0 &&
@@ -313,7 +313,7 @@ patience(const struct agent *a, int64_t now)
 static void
 turn(struct agent *a)
 {
-	struct pollfd	poll_[6 + 3 * a->rank_count];
+	struct pollfd	poll_[6 + (STREAMS + 1) * a->rank_count];
 	nfds_t		n = 0;
 	bool		full = a->out.len > OUT_LIMIT && a->linked;
 	int64_t		now = clock_ms();
@@ -325,8 +325,9 @@ turn(struct agent *a)
 	for (size_t i = 0; i < a->rank_count; i++) {
 		struct agent_rank *r = &a->rank[i];
 
-		poll_[n++] = (struct pollfd){ full ? -1 : r->stream[0], POLLIN, 0 };
-		poll_[n++] = (struct pollfd){ full ? -1 : r->stream[1], POLLIN, 0 };
+		for (int s = 0; s < STREAMS; s++)
+			poll_[n++] = (struct pollfd){
+				full ? -1 : r->stream[s], POLLIN, 0 };
 		poll_[n++] = (struct pollfd){ r->pmi, POLLIN, 0 };
 	}
 	poll_[n++] = (struct pollfd){ a->gpus.fd, POLLIN, 0 };
@@ -342,12 +343,12 @@ turn(struct agent *a)
 		agent_gpus_hear(&a->gpus);
 	for (size_t i = 0; i < a->rank_count; i++) {
 		struct agent_rank	*r = &a->rank[i];
-		struct pollfd		*p = &poll_[3 + 3 * i];
+		struct pollfd		*p = &poll_[3 + (STREAMS + 1) * i];
 
-		for (int s = 0; s < 2; s++)
+		for (int s = 0; s < STREAMS; s++)
 			if (p[s].fd >= 0 && p[s].revents)
 				carry_output(a, r, s);
-		if (p[2].fd >= 0 && p[2].revents)
+		if (p[STREAMS].fd >= 0 && p[STREAMS].revents)
 			carry_pmi(a, r);
 	}
 	if (poll_[0].revents)

@@ -21,10 +21,12 @@
 #include "runtime/launch/agent_warden.h"
 #include "runtime/launch/wire.h"
 
+enum { STREAMS = 3 };		/* stdout, stderr, and the tracker's, if any */
+
 struct agent_rank {
 	uint32_t	 rank;
 	pid_t		 pid;		/* also its process group; 0 once waited for */
-	int		 stream[2];	/* its stdout and stderr, or -1 */
+	int		 stream[STREAMS];	/* what we read, or -1 */
 	int		 pmi;		/* our end of its PMI socket, or -1 */
 	int64_t		 stopped;	/* since when by a signal, or 0 */
 	int		 report;	/* ends when its program has begun, or -1 */

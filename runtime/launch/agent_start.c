@@ -82,8 +82,8 @@ order_read(struct wire_frame *frame, struct order *order)
 
 /* Never returns: becomes the rank, or says over "report" why it cannot. */
 static void
-become(const struct order *order, int in, int out, int err, int pmi,
-    int report, pid_t agent)
+become(const struct order *order, int in, int out, int err, int track,
+    int pmi, int report, pid_t agent)
 {
 	sigset_t	none;
 	char		reason[512];
@@ -105,6 +105,8 @@ become(const struct order *order, int in, int out, int err, int pmi,
 	dup2(err, 2);
 	if (pmi >= 0)
 		fcntl(pmi, F_SETFD, 0);
+	if (track >= 0)
+		fcntl(track, F_SETFD, 0);
 	for (size_t i = 0; i < order->env.count; i++)
 		putenv(order->env.item[i]);
 	if (order->bind &&
@@ -124,11 +126,29 @@ become(const struct order *order, int in, int out, int err, int pmi,
 	_exit(127);
 }
 
+/* The launcher wants to hear of libaccel's numbers: it has an empty descriptor
+ * in the rank's environment, which gets the number of our pipe's end. */
+static int
+open_track(struct order *order, int track[2])
+{
+	const char	*wanted = strv_getenv(&order->env, "ACCEL_TRACK_FD");
+	char		 number[16];
+
+	if (!wanted || *wanted)
+		return 0;
+	if (pipe2(track, O_CLOEXEC) < 0)
+		return -1;
+	snprintf(number, sizeof number, "%d", track[1]);
+	return strv_setenv(&order->env, "ACCEL_TRACK_FD", number);
+}
+
 static void
 start_one(struct agent *a, struct order *order)
 {
-	struct agent_rank	 r = { .rank = order->rank, .stream = { -1, -1 },
-				       .pmi = -1, .report = -1 };
+	struct agent_rank	 r = { .rank = order->rank,
+				       .stream = { -1, -1, -1 }, .pmi = -1,
+				       .report = -1 };
+	int			 track[2] = { -1, -1 };
 	int			 out[2] = { -1, -1 }, err[2] = { -1, -1 };
 	int			 pmi[2] = { -1, -1 }, report[2] = { -1, -1 };
 	char			 reason[512], number[16];
@@ -137,7 +157,8 @@ start_one(struct agent *a, struct order *order)
 
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0 ||
 	    pipe2(report, O_CLOEXEC) < 0 ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi) < 0)
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi) < 0 ||
+	    open_track(order, track) < 0)
 		goto fail;
 	snprintf(number, sizeof number, "%d", pmi[1]);
 	if (strv_setenv(&order->env, "PMI_FD", number) < 0 ||
@@ -147,15 +168,19 @@ start_one(struct agent *a, struct order *order)
 	if (r.pid < 0)
 		goto fail;
 	if (r.pid == 0)
-		become(order, in, out[1], err[1], pmi[1], report[1], agent);
+		become(order, in, out[1], err[1], track[1], pmi[1], report[1],
+		    agent);
+	if (track[1] >= 0)
+		close(track[1]);
 	close(out[1]), close(err[1]), close(pmi[1]), close(report[1]);
 	if (in >= 0)
 		close(in);
 	r.stream[0] = out[0];
 	r.stream[1] = err[0];
+	r.stream[2] = track[0];
 	r.pmi = pmi[0];
 	r.report = report[0];
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < STREAMS; s++)
 		fcntl(r.stream[s], F_SETFL, O_NONBLOCK);
 	a->rank[a->rank_count++] = r;
 	return;
@@ -165,6 +190,8 @@ fail:
 	if (in >= 0)
 		close(in);
 	for (int i = 0; i < 2; i++) {
+		if (track[i] >= 0)
+			close(track[i]);
 		if (out[i] >= 0)
 			close(out[i]);
 		if (err[i] >= 0)
@@ -201,8 +228,13 @@ agent_started(struct agent *a)
 		reason[n] = '\0';
 		waitpid(r->pid, NULL, 0);
 		r->pid = 0;
-		close(r->stream[0]), close(r->stream[1]), close(r->pmi);
-		r->stream[0] = r->stream[1] = r->pmi = -1;
+		for (int s = 0; s < STREAMS; s++) {
+			if (r->stream[s] >= 0)
+				close(r->stream[s]);
+			r->stream[s] = -1;
+		}
+		close(r->pmi);
+		r->pmi = -1;
 		agent_say_exit(a, r->rank, 127 << 8, reason);
 	}
 }

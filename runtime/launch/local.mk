@@ -15,7 +15,7 @@ noinst_LTLIBRARIES += %D%/liblaunch.la
 	%D%/run.h %D%/run_address.c %D%/run_rejoin.c %D%/run_report.c \
 	%D%/run_check.c %D%/run_compare.c %D%/run_place.c %D%/run_start.c \
 	%D%/run_sync.c \
-	%D%/run_tell.c %D%/run_usage.c \
+	%D%/run_tell.c %D%/run_track.c %D%/run_usage.c \
 	%D%/ignore.c    %D%/ignore.h \
 	%D%/listing.c   %D%/listing.h \
 	%D%/slurm.c     %D%/slurm.h \

@@ -93,6 +93,8 @@ struct run {
 	int				 signals, caught;
 	struct rejoin			*rejoin;	/* a hope each */
 	struct run_usage		*usage;		/* NULL: not wanted */
+	struct buf			 track;		/* a line of it so far */
+	bool				 track_cut;	/* which is too long */
 	bool				 back;		/* a host is */
 	bool				 others_wait;	/* for rank 0's start */
 	int64_t				 began, started, stop_at, give_up_at;
@@ -199,6 +201,11 @@ int  run_usage_init(struct run *run);
 void run_usage_tick(struct run *run, int64_t *wait_ms);
 void run_usage_hear(struct run *run, size_t host, struct wire_frame *frame);
 void run_usage_clear(struct run *run);
+
+/* run_track.c: with it, what libaccel of rank 0 tells of the training
+ * (runtime/train/track.h).  Adds to the environment that follows. */
+int  run_track_env(const struct run *run, size_t rank, struct strv *env);
+void run_track_hear(struct run *run, size_t rank, const char *bytes, size_t n);
 
 /* run_report.c: what went wrong, on stderr.  Gives the run's exit code. */
 int run_report(struct run *run);

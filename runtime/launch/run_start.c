@@ -15,7 +15,8 @@ say_place(struct run *run, size_t rank, struct buf *out, struct strv *env)
 	wire_put(out, place ? (uint32_t)place->cpus : 0);
 	for (size_t k = 0; place && k < place->cpus; k++)
 		wire_put(out, place->cpu[k]);
-	if (place && plan_place_env(run->plan, place, env) < 0)
+	if ((place && plan_place_env(run->plan, place, env) < 0) ||
+	    run_track_env(run, rank, env) < 0)
 		out->failed = true;
 }
 

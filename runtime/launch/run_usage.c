@@ -53,6 +53,7 @@ run_usage_clear(struct run *run)
 	}
 	free(run->usage);
 	run->usage = NULL;
+	buf_clear(&run->track);
 }
 
 /* From a host's turn to its next. */

@@ -137,6 +137,8 @@ hear_rank(struct run *run, size_t host, struct wire_frame *frame)
 		bytes = wire_get_bytes(frame, &n);
 		if (number == 1 || number == 2)
 			output_bytes(&run->output, rank, number, bytes, n);
+		else if (number == 3)
+			run_track_hear(run, rank, bytes, n);
 		break;
 	case WIRE_PMI:
 		bytes = wire_get_bytes(frame, &n);

@@ -62,7 +62,7 @@ enum wire_type {
 	WIRE_PROBED,	/* n, (problem or "", interface of our own address on the
 			   way, interface that the route leaves by)... */
 	WIRE_STARTED,	/* rank, pid */
-	WIRE_OUT,	/* rank, stream 1 or 2, bytes */
+	WIRE_OUT,	/* rank, stream 1 or 2, or 3: the tracker's, bytes */
 	WIRE_EXIT,	/* rank, status as of waitpid, reason or "" */
 	WIRE_PMI,	/* both ways: rank, a line of PMI-1 */
 	WIRE_DONE,	/* no process of the job is left */

@@ -90,6 +90,28 @@ is "with memory of rank and host" \
 	0 < u["memory"] < u["memory_total"] and u["cpus"] > 0
 	for u in of("usage") for r in u["ranks"])')" True
 
+# Numbers of libaccel; here by hand, with what it would never write.
+cat >track.py <<'E'
+import os
+fd = int(os.environ["ACCEL_TRACK_FD"]) if "ACCEL_TRACK_FD" in os.environ else 0
+assert bool(fd) == (os.environ["RANK"] == "0")
+for line in (b'{"event":"log","key":"loss","val', b'ue":0.5}\n', b'\n[1]\n{"a"\n',
+             b'{"x":"' + b'y' * 5000 + b'"}\n', b'{"last":1}\n') if fd else ():
+    os.write(fd, line)
+E
+follow $launch --num_processes 2 --usage 1 python3 track.py
+is "rank 0 has a descriptor for its tracker" "$status" 0
+is "what it writes there is told, where it is an object" \
+	"$(say '[r["track"] for r in of("track")]')" \
+	"[{'event': 'log', 'key': 'loss', 'value': 0.5}, {'last': 1}]"
+follow $launch --num_processes 1 python3 -c \
+	'import os; exit("ACCEL_TRACK_FD" in os.environ)'
+is "without --usage it has none" "$status" 0
+follow $launch --num_processes 2 --usage 1 "$top_builddir/examples/adder" \
+	--steps 3
+is "libaccel's own steps come this way" "$status $(say \
+	'[r["track"]["event"] for r in of("track")][:1]')" "0 ['start']"
+
 for bad in 0 x 1e9; do
 	"$accel" launch --output json --usage $bad --no_python true 2>said
 	is "--usage $bad is refused" "$?" 2
