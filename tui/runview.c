@@ -196,23 +196,25 @@ runview_line(struct run_view *v, int64_t now, size_t rank, int stream,
 }
 
 void
-runview_value(struct run_view *v, size_t rank, const char *name, double value)
+runview_value(struct run_view *v, size_t rank, const char *name, double value,
+    bool told)
 {
 	struct series *s = NULL;
+	bool	       new;
 
 	for (size_t i = 0; i < v->serieses; i++)
 		if (!strcmp(v->series[i].name, name))
 			s = &v->series[i];
-	if (!s && v->serieses < VIEW_SERIES) {
+	new = !s && v->serieses < VIEW_SERIES;
+	if (new)
 		s = &v->series[v->serieses++];
-		*s = (struct series){ .rank = rank };
-		snprintf(s->name, sizeof s->name, "%s", name);
-	}
-	/* The lowest rank that says it: one curve, not a mix. */
-	if (!s || rank > s->rank)
+	/* One curve, not a mix: the lowest rank that says it, and libaccel
+	 * rather than a line that has the same. */
+	if (!s || (!new && (told < s->told || (told == s->told &&
+	    rank > s->rank))))
 		return;
-	if (rank < s->rank) {
-		*s = (struct series){ .rank = rank };
+	if (new || told > s->told || rank < s->rank) {
+		*s = (struct series){ .rank = rank, .told = told };
 		snprintf(s->name, sizeof s->name, "%s", name);
 	}
 	series_add(s, value);

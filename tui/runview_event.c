@@ -286,7 +286,8 @@ hear_line(struct run_view *v, int64_t now, const json_t *o)
 		n = LOG_WIDTH;
 	n = numbers_read(line, n, number);
 	for (size_t i = 0; i < n; i++)
-		runview_value(v, r, number[i].name, number[i].value);
+		runview_value(v, r, number[i].name, number[i].value,
+		    false);
 }
 
 /* Events of libaccel (runtime/train/track.h): its numbers by name, and rows in
@@ -314,13 +315,14 @@ hear_track(struct run_view *v, const json_t *o)
 		else if (word && !strcmp(word, "-inf"))
 			n = -INFINITY;
 		clean_line(&clean, key, strnlen(key, SERIES_NAME - 1), false);
-		runview_value(v, r, buf_text(&clean), n);
+		runview_value(v, r, buf_text(&clean), n, true);
 		buf_clear(&clean);
 	} else if (!strcmp(event, "step") && samples >= 0 && time >= 0) {
 		if (v->samples >= 0 && time > v->samples_at &&
 		    samples >= v->samples)
 			runview_value(v, r, "samples/s",
-			    (samples - v->samples) / (time - v->samples_at));
+			    (samples - v->samples) / (time - v->samples_at),
+			    true);
 		v->samples = samples;
 		v->samples_at = time;
 	}

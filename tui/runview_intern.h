@@ -15,5 +15,5 @@ void runview_set_rows(struct run_view *v);
 void runview_line(struct run_view *v, int64_t now, size_t rank, int stream,
     const char *line, size_t n);
 void runview_value(struct run_view *v, size_t rank, const char *name,
-    double value);
+    double value, bool told);
 #endif

@@ -27,6 +27,7 @@ size_t numbers_read(const char *line, size_t n, struct number out[NUMBERS_MAX]);
 struct series {
 	char	name[SERIES_NAME];
 	size_t	rank;			/* who says it: the lowest that does */
+	bool	told;			/* by libaccel, not read in output */
 	double	last;
 	size_t	seen;			/* values in all */
 	double	point[SERIES_POINTS];	/* each the mean of "each" values */

@@ -27,7 +27,8 @@ tell(struct run *run, size_t rank)
 {
 	json_t	*o = json_loadb(buf_text(&run->track), run->track.len,
 		    JSON_REJECT_DUPLICATES, NULL);
-	char	*text = json_is_object(o) ? json_dumps(o, JSON_COMPACT) : NULL;
+	char	*text = json_is_object(o) ? json_dumps(o, JSON_COMPACT |
+		    JSON_REAL_PRECISION(15)) : NULL;
 	struct buf m = BUF_INIT;
 
 	if (text) {

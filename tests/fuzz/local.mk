@@ -62,6 +62,13 @@ TESTS += %D%/draft
 %C%_draft_SOURCES = %D%/draft.c $(fuzz_main)
 %C%_draft_LDADD = tui/libtui.la
 
+# What a launcher tells its screen.
+check_PROGRAMS += %D%/runview
+TESTS += %D%/runview
+%C%_runview_SOURCES = %D%/runview.c $(fuzz_main)
+%C%_runview_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+%C%_runview_LDADD = tui/libtui.la
+
 check_PROGRAMS += %D%/mkdict
 %C%_mkdict_SOURCES = %D%/mkdict.c
 %C%_mkdict_LDADD = runtime/config/libconfig.la
@@ -73,7 +80,7 @@ FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 fuzz_names = agent agentwire checkpoint data devicewire draft edit flags \
-	gpus hosts json launcher manifest rules terminal weights yaml
+	gpus hosts json launcher manifest rules runview terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libtensorfile_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
@@ -94,6 +101,9 @@ fuzz_extra_devicewire = %D%/with/runtime/device/wire.o
 fuzz_extra_manifest = %D%/with/runtime/train/state_manifest.o
 fuzz_extra_draft = $(patsubst %.c,%D%/with/%.o,$(filter %.c, \
 	$(tui_libtui_la_SOURCES) $(probes_libprobes_la_SOURCES)))
+fuzz_extra_runview = $(addprefix %D%/with/,$(addsuffix .o, \
+	$(addprefix runtime/launch/,clean fold ranks) $(addprefix tui/runview, \
+	_event _keys _log _move _series) tui/runview))
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
 fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
@@ -126,6 +136,7 @@ fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
 		    $(HWLOC_LIBS) $(CURSES_LIBS)' ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
 		manifest) extra='$(fuzz_extra_manifest)' ;; \
+		runview) extra='$(fuzz_extra_runview)' ;; \
 		terminal) extra='$(fuzz_extra_terminal)' ;; \
 		esac; \
 		$(fuzz_compile) -fsanitize=fuzzer -o %D%/with/$$name \

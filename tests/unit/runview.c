@@ -311,6 +311,11 @@ test_series(void)
 	say(0, "{\"event\":\"track\",\"rank\":0,\"track\":{\"event\":\"log\","
 	    "\"key\":\"accuracy\",\"value\":\"nan\",\"step\":2}}");
 	ok(isnan(v.series[1].last), "also what is none");
+	say(0, "{\"event\":\"track\",\"rank\":0,\"track\":{\"event\":\"log\","
+	    "\"key\":\"loss\",\"value\":0.25}}");
+	line(3, 0, "loss=4");
+	ok(v.series[0].last == 0.25 && v.series[0].seen == 1,
+	    "which go before those of lines");
 	for (int i = 0; i < 3; i++)
 		say(0, "{\"event\":\"track\",\"rank\":0,\"track\":{"
 		    "\"event\":\"step\",\"time\":%d.5,\"samples\":%d}}",
