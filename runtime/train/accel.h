@@ -75,7 +75,7 @@ typedef enum {
 
 typedef enum {
 	ACCEL_SUM = 0,
-	ACCEL_AVG = 1,			/* F32 and F64 */
+	ACCEL_AVG = 1,			/* of floats */
 	ACCEL_MAX = 2,
 	ACCEL_MIN = 3
 } accel_op;
@@ -658,6 +658,8 @@ accel_status accel_gather_for_metrics(const accel_loader *l, const void *in,
 
 /* ---- collectives (counts in elements) ------------------------------------ */
 
+/* In place.  Sums of 16-bit types are rounded at each addition; their means,
+ * minima and maxima are made in F32. */
 accel_status accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t,
     accel_op op);
 accel_status accel_broadcast(accel *a, void *buf, size_t bytes, int root);

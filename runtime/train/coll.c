@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/half.h"
 #include "runtime/device/ctl.h"
 #include "runtime/train/train.h"
 
@@ -35,6 +36,30 @@ may_start(accel *a)
 	return ACCEL_OK;
 }
 
+/* A mean or an extreme of 16-bit numbers, in F32: rounded once, or not at
+ * all. */
+static accel_status
+reduce_wide(accel *a, uint16_t *buf, size_t n, accel_dtype t, accel_op op)
+{
+	float *wide = reallocarray(NULL, n, sizeof(*wide));
+	accel_status st;
+
+	if (wide == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %zu floats",
+		    n);
+	if (t == ACCEL_F16)
+		f16_to_f32(wide, buf, n);
+	else
+		bf16_to_f32(wide, buf, n);
+	st = accel_all_reduce(a, wide, n, ACCEL_F32, op);
+	if (st == ACCEL_OK && t == ACCEL_F16)
+		f16_from_f32(buf, wide, n);
+	else if (st == ACCEL_OK)
+		bf16_from_f32(buf, wide, n);
+	free(wide);
+	return st;
+}
+
 accel_status
 accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 {
@@ -45,14 +70,14 @@ accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 	if (device_size((int)t) == 0 || op < ACCEL_SUM || op > ACCEL_MIN)
 		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: unknown "
 		    "type or operation");
-	if ((t == ACCEL_F16 || t == ACCEL_BF16) && op != ACCEL_SUM)
-		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: of 16-bit "
-		    "types there is only the sum");
-	if (op == ACCEL_AVG && t != ACCEL_F32 && t != ACCEL_F64)
+	if (op == ACCEL_AVG && (t == ACCEL_I32 || t == ACCEL_I64 ||
+	    t == ACCEL_U8))
 		return accel__fail(ACCEL_EINVAL, "accel_all_reduce: an average "
-		    "is of F32 or F64");
+		    "is of floats");
 	if (a->world == 1 || n == 0)
 		return ACCEL_OK;
+	if (is_half(t) && op != ACCEL_SUM)
+		return reduce_wide(a, buf, n, t, op);
 	if ((st = may_start(a)) != ACCEL_OK)
 		return st;
 	st = accel__finish(a, a->dev.ops->all_reduce(a->dev.state, buf, n,

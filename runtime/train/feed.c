@@ -35,6 +35,7 @@ struct feed {
 	pthread_mutex_t		 lock;
 	pthread_cond_t		 change;	/* of anything below, or made */
 	bool			 go, busy, stop;
+	int64_t			 busy_epoch, busy_number;
 };
 
 /* ---- making a round ------------------------------------------------------ */
@@ -205,6 +206,8 @@ run(void *user)
 		if (f->stop)
 			break;
 		f->busy = true;
+		f->busy_epoch = f->epoch;
+		f->busy_number = f->number;
 		r = &f->ring[f->made % f->size];
 		pthread_mutex_unlock(&f->lock);
 		make(f, r);
@@ -259,10 +262,14 @@ deadline(double seconds)
 	return t;
 }
 
+/* "number": the round that the caller waits for. */
+/* Under the lock. */
 static int
-late(const struct feed *f, const char *what, struct err *err)
+late(const struct feed *f, struct err *err)
 {
-	err_set(err, "%s did not end in %g s", what, f->config.limit_s);
+	err_set(err, "reading batch %lld of epoch %lld did not end in %g s",
+	    (long long)f->busy_number, (long long)f->busy_epoch,
+	    f->config.limit_s);
 	return err_hint(err, "look at where the data come from, or raise "
 	    "limit_s");
 }
@@ -287,9 +294,9 @@ feed_next(struct feed *f, struct err *err)
 	r = f->made != f->taken ? &f->ring[f->taken++ % f->size] : NULL;
 	/* The place that the caller held is free now. */
 	pthread_cond_broadcast(&f->change);
-	pthread_mutex_unlock(&f->lock);
 	if (r == NULL)
-		late(f, "reading a batch", err);
+		late(f, err);
+	pthread_mutex_unlock(&f->lock);
 	return r;
 }
 
@@ -306,11 +313,12 @@ feed_seek(struct feed *f, int64_t epoch, int64_t number, struct err *err)
 		while (f->busy && rc == 0)
 			rc = pthread_cond_timedwait(&f->change, &f->lock,
 			    &until);
-		f->taken = f->busy ? f->taken : f->made;
-		rc = f->busy ? -1 : 0;
+		rc = f->busy ? late(f, err) : 0;
+		if (rc == 0)
+			f->taken = f->made;
 		pthread_mutex_unlock(&f->lock);
 		if (rc != 0)
-			return late(f, "reading a batch", err);
+			return -1;
 	}
 	/* The thread is idle, and sees these behind the lock. */
 	if (f->sampler->n < 0 && (epoch != f->epoch || number < f->number))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who gets which samples: the golden vectors of Accelerate, with and without a
  * thread; shuffles; errors and seeks of a feed. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/train/shuffle.h"
 #include "tests/tap.h"
@@ -208,10 +210,111 @@ errors(int stream, int ahead)
 	accel_source_free(s);
 }
 
+/* A source that counts, and can be held at a sample. */
+struct gate {
+	pthread_mutex_t	lock;
+	pthread_cond_t	change;
+	int64_t		read, hold;	/* samples; -1: none is held */
+};
+
+static accel_status
+through_gate(void *user, int64_t epoch, int64_t index, void *row, size_t room,
+    size_t *bytes)
+{
+	struct gate *g = user;
+
+	(void)epoch;
+	(void)room;
+	(void)bytes;
+	pthread_mutex_lock(&g->lock);
+	g->read++;
+	pthread_cond_broadcast(&g->change);
+	while (g->hold == index)
+		pthread_cond_wait(&g->change, &g->lock);
+	pthread_mutex_unlock(&g->lock);
+	*(int64_t *)row = index;
+	return ACCEL_OK;
+}
+
+/* Until "n" have been read, or a minute is over. */
+static bool
+comes_to(struct gate *g, int64_t n)
+{
+	struct timespec until;
+	bool there;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	pthread_mutex_lock(&g->lock);
+	while (g->read < n && pthread_cond_timedwait(&g->change, &g->lock,
+	    &until) == 0)
+		continue;
+	there = g->read == n;
+	pthread_mutex_unlock(&g->lock);
+	return there;
+}
+
+static void
+opens(struct gate *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->hold = -1;
+	pthread_cond_broadcast(&g->change);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void
+ahead(void)
+{
+	struct gate		 g = { PTHREAD_MUTEX_INITIALIZER,
+	    PTHREAD_COND_INITIALIZER, 0, -1 };
+	struct feed_config	 c = { .ahead = 3, .limit_s = 60 };
+	struct feed		*f;
+	accel_source		*s;
+	struct err		 err = ERR_INIT;
+	const struct round	*r;
+
+	c.sampler = (struct sampler){ .n = 40, .batch = 2, .shards = 1 };
+	accel_source_callback(through_gate, &g, 40, 8, &s);
+	c.source = s;
+	if (sampler_init(&c.sampler, &err) != 0 || feed_new(&f, &c, &err) != 0)
+		exit(1);
+	ok(g.read == 0, "nothing is read before it is asked for");
+	r = feed_next(f, &err);
+	ok(r != NULL && comes_to(&g, 8), "one batch given, three wait");
+	r = feed_next(f, &err);
+	ok(r != NULL && r->index[0] == 2 && comes_to(&g, 10),
+	    "the next given, one more is read, and no further");
+	feed_free(f);
+	ok(g.read == 10, "its end ends the reading");
+
+	/* A read that does not end. */
+	c.limit_s = 0.2;
+	g.hold = 3;
+	c.sampler = (struct sampler){ .n = 40, .batch = 2, .shards = 1 };
+	if (sampler_init(&c.sampler, &err) != 0 || feed_new(&f, &c, &err) != 0)
+		exit(1);
+	while (feed_next(f, &err) == NULL)
+		continue;
+	ok(feed_next(f, &err) == NULL, "a batch that does not come");
+	is(err.text, "reading batch 1 of epoch 0 did not end in 0.2 s",
+	    "is named at the limit");
+	ok(feed_seek(f, 0, 5, &err) == -1, "nor can it be left");
+	opens(&g);
+	ok(comes_to(&g, 14), "until it ends");
+	while ((r = feed_next(f, &err)) == NULL)
+		continue;
+	ok(r->index[0] == 2 && feed_seek(f, 0, 5, &err) == 0 &&
+	    (r = feed_next(f, &err)) != NULL && r->index[0] == 10,
+	    "then all goes on");
+	feed_free(f);
+	accel_source_free(s);
+}
+
 int
 main(void)
 {
-	char got[256], ahead[256];
+	char got[256], by_thread[256];
 
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
 		deal(got, sizeof(got), golden[i].n, golden[i].batch,
@@ -219,14 +322,15 @@ main(void)
 		is(got, golden[i].want, "%d samples in batches of %d for %d "
 		    "ranks, flags %x", golden[i].n, golden[i].batch,
 		    golden[i].world, golden[i].flags);
-		deal(ahead, sizeof(ahead), golden[i].n, golden[i].batch,
+		deal(by_thread, sizeof(by_thread), golden[i].n, golden[i].batch,
 		    golden[i].world, golden[i].flags, 3);
-		is(ahead, golden[i].want, "and by a thread");
+		is(by_thread, golden[i].want, "and by a thread");
 	}
 	shuffles();
 	epochs();
 	for (int stream = 0; stream < 2; stream++)
 		for (int n = 0; n < 4; n += 3)
 			errors(stream, n);
+	ahead();
 	return tap_done();
 }

@@ -2,6 +2,7 @@
 /* The collectives of users, on 1 to 4 ranks; and what ranks do not agree in. */
 #include <string.h>
 
+#include "runtime/base/half.h"
 #include "tests/train/world.h"
 
 /* Rank r has r + 1 rows: 10r, 10r + 1, ... */
@@ -102,6 +103,60 @@ reduces(accel *a)
 	HOLDS(accel_reduce(a, x, 1, ACCEL_F64, ACCEL_SUM, accel_rank(a) == 1 ?
 	    7 : 0) == (accel_rank(a) == 1 ? ACCEL_EINVAL : ACCEL_EMISMATCH));
 	HOLDS(strstr(accel_errmsg(), "rank 1: root is no rank"));
+	return ACCEL_OK;
+}
+
+/* The number in that type; its size. */
+static size_t
+number(void *out, double x, accel_dtype t)
+{
+	float	 f32 = (float)x;
+	int32_t	 i32 = (int32_t)x;
+	int64_t	 i64 = (int64_t)x;
+	uint8_t	 u8 = (uint8_t)x;
+	uint16_t half = t == ACCEL_F16 ? f16_of(f32) : bf16_of(f32);
+	const void *from[] = { &f32, &half, &half, &x, &i32, &i64, &u8 };
+	size_t	 size[] = { 4, 2, 2, 8, 4, 8, 1 };
+
+	memcpy(out, from[t], size[t]);
+	return size[t];
+}
+
+/* Rank r has 3, 4, 5 ... and 10 - r: of every type, by every operation. */
+static accel_status
+types(accel *a)
+{
+	double	rank = accel_rank(a), world = accel_world(a);
+
+	for (int t = ACCEL_F32; t <= ACCEL_U8; t++)
+		for (int op = ACCEL_SUM; op <= ACCEL_MIN; op++) {
+			double	want[2] = { 3 * world + world * (world - 1) / 2,
+			    10 * world - world * (world - 1) / 2 };
+			char	got[16], right[16];
+			size_t	size = number(got, 3 + rank, (accel_dtype)t);
+
+			number(got + size, 10 - rank, (accel_dtype)t);
+			if (op == ACCEL_AVG) {
+				want[0] /= world;
+				want[1] /= world;
+			} else if (op != ACCEL_SUM) {
+				want[0] = op == ACCEL_MAX ? 2 + world : 3;
+				want[1] = op == ACCEL_MAX ? 10 : 11 - world;
+			}
+			number(right, want[0], (accel_dtype)t);
+			number(right + size, want[1], (accel_dtype)t);
+			if (op == ACCEL_AVG && t >= ACCEL_I32) {
+				HOLDS(accel_all_reduce(a, got, 2,
+				    (accel_dtype)t, ACCEL_AVG) ==
+				    ACCEL_EINVAL);
+				continue;
+			}
+			GOOD(accel_all_reduce(a, got, 2, (accel_dtype)t,
+			    (accel_op)op));
+			HOLDS(memcmp(got, right, 2 * size) == 0);
+		}
+	HOLDS(accel_all_reduce(a, NULL, 0, (accel_dtype)7, ACCEL_SUM) ==
+	    ACCEL_EINVAL);
 	return ACCEL_OK;
 }
 
@@ -296,7 +351,7 @@ prints(accel *a)
 }
 
 static accel_status (*const parts[])(accel *) = {
-	gathers, objects, reduces, pads, pad_types, triggers, first, splits,
+	gathers, objects, types, reduces, pads, pad_types, triggers, first, splits,
 	mixes, prints,
 };
 
