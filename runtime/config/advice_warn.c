@@ -48,8 +48,9 @@ warn_unequal(struct advice *a, const struct advice_order *o,
 	for (size_t i = 0; i < o->hosts; i++)
 		gpus += o->host[i].gpus;
 	if (!w->speed.cpu && (long)gpus > all->world[0].ranks)
-		ret |= strv_addf(&a->warnings, "%ld of %zu GPUs are of another "
-		    "maker, and one run has one maker's alone.", (long)gpus -
+		ret |= strv_addf(&a->warnings, "%ld of %zu GPUs are left out: "
+		    "their memory is not known, or they are of another maker, "
+		    "and one run has one maker's alone.", (long)gpus -
 		    all->world[0].ranks, gpus);
 	return ret;
 }

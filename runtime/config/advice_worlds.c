@@ -31,13 +31,15 @@ static const double	LATENCY_NVLINK = 3.4e-6, LATENCY_PCIE = 5.7e-6,
 static const double	NET = 1.25e9, DISK = 3e9, HOST_MEMORY = 50e9,
     CORE = 2.5e9 * 32, CPU_BF16 = 4;
 
-static void
+/* False where its memory is not known: nobody can plan for it. */
+static bool
 find(const struct advice_host *h, size_t i, struct hardware *out)
 {
 	const struct advice_gpu	*g = &h->gpu[i];
 
 	hardware_find(out, g->vendor, g->model, g->arch, g->capability,
 	    g->bytes);
+	return out->bytes > 0;
 }
 
 static void
@@ -248,14 +250,16 @@ choose_vendor(const struct advice_order *o, char *vendor, size_t room)
 				;
 			if (m == most)
 				continue;
-			find(&o->host[i], k, &g);
+			if (!find(&o->host[i], k, &g))
+				continue;
 			makers[m].name = name;
 			makers[m].sum += g.flops16;
 		}
 	for (m = 0; m < most; m++)
 		if (makers[m].sum > makers[best].sum)
 			best = m;
-	snprintf(vendor, room, "%s", makers[best].name);
+	snprintf(vendor, room, "%s", makers[best].name ? makers[best].name :
+	    "");
 }
 
 /* The best GPU there is: by speed, then by memory. */
@@ -270,7 +274,8 @@ find_best(const struct advice_order *o, const char *vendor,
 
 			if (strcmp(o->host[i].gpu[k].vendor, vendor))
 				continue;
-			find(&o->host[i], k, &g);
+			if (!find(&o->host[i], k, &g))
+				continue;
 			if (best->words && (g.flops16 < best->flops16 ||
 			    (g.flops16 <= best->flops16 &&
 			    g.bytes <= best->bytes)))
@@ -292,7 +297,8 @@ bits(const struct advice_host *h, const char *vendor,
 
 		if (strcmp(h->gpu[k].vendor, vendor))
 			continue;
-		find(h, k, &g);
+		if (!find(h, k, &g))
+			continue;
 		if (!best || (g.flops16 >= ALIKE * best->flops16 &&
 		    g.bytes >= ALIKE * best->bytes))
 			out |= UINT32_C(1) << k;
@@ -315,7 +321,8 @@ best_host(const struct advice_order *o, const char *vendor)
 
 			if (strcmp(o->host[i].gpu[k].vendor, vendor))
 				continue;
-			find(&o->host[i], k, &g);
+			if (!find(&o->host[i], k, &g))
+				continue;
 			least(&slow, g.flops16);
 			n++;
 		}
@@ -337,6 +344,8 @@ find_gpus(struct worlds *all, const struct advice_order *o, struct err *err)
 
 	choose_vendor(o, vendor, sizeof vendor);
 	find_best(o, vendor, &best, &host, &gpu);
+	if (!best.words)
+		return 0;
 	one = best_host(o, vendor);
 	for (int way = 0; way < 5; way++) {
 		if (!(w = begin(all, o->hosts)))
@@ -386,6 +395,12 @@ worlds_find(struct worlds *all, const struct advice_order *o, struct err *err)
 		gpus += o->host[i].gpus;
 	ret = gpus && !o->cpu ? find_gpus(all, o, err) :
 	    find_cpus(all, o, err);
+	if (ret == 0 && !all->count) {
+		err_set(err, "the memory of none of the %zu GPUs is known",
+		    gpus);
+		return err_hint(err, "look where a driver answers for them "
+		    "(accel probe), or say it: --gpus %zux24GB", gpus);
+	}
 	if (ret < 0)
 		worlds_clear(all);
 	return ret;

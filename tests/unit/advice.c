@@ -324,7 +324,7 @@ draw_host(struct advice_host *h, size_t at)
 	    "NVIDIA");
 	snprintf(g.model, sizeof g.model, "%s", row && draw(6) ? row->words :
 	    "Odd GPU 7");
-	g.bytes = (uint64_t)gb[draw(9)] * 1000000000;
+	g.bytes = draw(20) ? (uint64_t)gb[draw(9)] * 1000000000 : 0;
 	g.capability = row && draw(3) ? row->capability : (int)draw(130);
 	h->link = (enum hardware_link)draw(5);
 	for (size_t i = 0; i < h->gpus; i++)
@@ -424,6 +424,7 @@ test_any(void)
 		struct advice_host	 hosts[4];
 		struct model		 m;
 		struct advice		 a, b;
+		struct err		 err = ERR_INIT;
 		bool			 known = true;
 		struct advice_order	 o = { .host = hosts,
 		    .hosts = 1 + draw(4), .optimizer = (enum optimizer)
@@ -440,8 +441,8 @@ test_any(void)
 				hosts[i] = hosts[0];
 			else
 				draw_host(&hosts[i], i);
-		if (advise(&a, &o, NULL) < 0 || advise(&b, &o, NULL) < 0) {
-			bad++;
+		if (advise(&a, &o, &err) < 0 || advise(&b, &o, &err) < 0) {
+			bad += !strstr(err.text, "GPUs is known");
 			model_clear(&m);
 			continue;
 		}
@@ -652,6 +653,18 @@ test_refused(void)
 	m.params = 0;
 	ok(advise(&a, &o, &err) < 0 && strstr(err.text, "parameters"),
 	    "no parameters");
+	m.params = 1000000;
+	h.gpus = 1;
+	snprintf(h.gpu[0].model, sizeof h.gpu[0].model, "Odd GPU");
+	ok(advise(&a, &o, &err) < 0 && strstr(err.text, "memory"),
+	    "a GPU of unknown memory");
+	h.gpus = 2;
+	h.gpu[1].bytes = 24000000000;
+	ok(advise(&a, &o, &err) == 0 && a.plan.order.ranks == 1 &&
+	    says(&a.warnings, "1 of 2 GPUs are left out"),
+	    "which is left out beside another");
+	is(a.plan.gpu_ids, "1", "and the other is named");
+	advice_clear(&a);
 }
 
 int
