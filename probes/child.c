@@ -24,6 +24,7 @@ probe_spawn(char *const argv[], pid_t *child, int *from)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
+	sigset_t none;
 	int pipes[2], status;
 
 	if (pipe2(pipes, O_CLOEXEC))
@@ -33,7 +34,11 @@ probe_spawn(char *const argv[], pid_t *child, int *from)
 	posix_spawn_file_actions_adddup2(&files, pipes[1], 1);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+	/* Who holds signals back, as a screen does, does it for itself. */
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+	    POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setpgroup(&attr, 0);
 	status = posix_spawnp(child, argv[0], &files, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);

@@ -93,6 +93,7 @@ struct machine {
 	char		*cuda;		/* what that driver can do: "12.4" */
 	char		*rocm;
 	char		*nccl;
+	bool		 asking;	/* Python has not answered yet */
 	char		*python;	/* path, or NULL */
 	char		*python_version, *torch, *accelerate; /* or NULL */
 	char		*torch_cuda, *torch_hip;	/* built for; or NULL */

@@ -28,6 +28,10 @@ int  probe_cuda(struct machine *m, struct err *err);
 int  probe_nvml(struct machine *m, struct err *err);
 int  probe_net(struct machine *m, struct err *err);
 int  probe_python(struct machine *m, struct err *err);
+/* The same in two steps, for who has better to do than to wait: a child and its
+ * output, and what it said. */
+int  probe_python_start(pid_t *child, int *from);
+int  probe_python_take(struct machine *m, const char *said, struct err *err);
 
 /* Starts a program, found on PATH, in a process group of its own, with its
  * output in a pipe and nothing else.  0 or -1. */

@@ -23,31 +23,41 @@ static const char script[] =
     "    except Exception: print()\n";
 
 int
-probe_python(struct machine *m, struct err *err)
+probe_python_start(pid_t *child, int *from)
+{
+	char *argv[] = { "python3", "-c", (char *)script, NULL };
+
+	return probe_spawn(argv, child, from);
+}
+
+int
+probe_python_take(struct machine *m, const char *said, struct err *err)
 {
 	char **to[] = {
 		&m->python, &m->python_version, &m->torch, &m->accelerate,
 	};
-	char *argv[] = { "python3", "-c", (char *)script, NULL };
-	struct buf out = BUF_INIT;
-	const char *at, *end;
-	pid_t child;
-	int from;
+	const char *end;
 
-	if (probe_spawn(argv, &child, &from))
-		return 0;
-	if (probe_collect(child, from, LIMIT_MS, &out)) {
-		buf_clear(&out);
-		return 0;
-	}
-	at = buf_text(&out);
-	for (size_t i = 0; i < 4 && (end = strchr(at, '\n')); i++) {
-		if (end > at && !(*to[i] = strndup(at, (size_t)(end - at)))) {
-			buf_clear(&out);
+	for (size_t i = 0; i < 4 && (end = strchr(said, '\n')); i++) {
+		if (end > said && !*to[i] &&
+		    !(*to[i] = strndup(said, (size_t)(end - said))))
 			return err_nomem(err);
-		}
-		at = end + 1;
+		said = end + 1;
 	}
-	buf_clear(&out);
 	return 0;
+}
+
+int
+probe_python(struct machine *m, struct err *err)
+{
+	struct buf out = BUF_INIT;
+	pid_t child;
+	int from, status = 0;
+
+	if (probe_python_start(&child, &from))
+		return 0;
+	if (!probe_collect(child, from, LIMIT_MS, &out))
+		status = probe_python_take(m, buf_text(&out), err);
+	buf_clear(&out);
+	return status;
 }

@@ -214,7 +214,8 @@ print_software(const struct machine *m, struct buf *out)
 		buf_addf(out, "python   %s, %s\n", m->python_version ?
 		    m->python_version : "?", m->python);
 	else if (m->here)
-		buf_adds(out, "python   none found\n");
+		buf_adds(out, m->asking ? "python   being asked\n" :
+		    "python   none found\n");
 	if (m->torch)
 		buf_addf(out, "torch    %s\n", m->torch);
 	if (m->accelerate)

@@ -138,11 +138,12 @@ follow(const struct setup *o, char **words, struct err *err)
 /* 0 written or left as it was, 1 not wanted, -1 error; or the exit code of the
  * run that was launched. */
 static int
-ask(struct form *f, const struct setup *o, char **words, struct err *err)
+ask(struct form *f, const struct setup *o, char **words,
+    struct machine *late, struct err *err)
 {
 	struct buf script = BUF_INIT;
 	struct screen s = {
-		.form = f, .ascii = o->ascii, .no_mouse = o->no_mouse,
+		.form = f, .late = late, .ascii = o->ascii, .no_mouse = o->no_mouse,
 		.color = wants_color(o),
 	};
 	int status;
@@ -215,7 +216,8 @@ answer(struct form *f, const struct setup *o, int *status, struct err *err)
 }
 
 static int
-work(struct form *f, const struct setup *o, char **words, struct err *err)
+work(struct form *f, const struct setup *o, char **words,
+    struct machine *late, struct err *err)
 {
 	bool look = o->print || o->check || o->diff || o->list_new ||
 	    o->minimal;
@@ -232,7 +234,7 @@ work(struct form *f, const struct setup *o, char **words, struct err *err)
 	if (answer(f, o, &status, err))
 		return status;
 	if (!o->defaults && !o->write)
-		return ask(f, o, words, err);
+		return ask(f, o, words, late, err);
 	if (say_problems(f, stderr))
 		return err_set(err, "%s is not written", f->path);
 	if (form_save(f, err))
@@ -256,7 +258,10 @@ run(const struct setup *o, char **words, struct err *err)
 		return err_nomem(err);
 	if (o->machine)
 		setenv("HWLOC_XMLFILE", o->machine, 1);
-	if (machine_probe(&m, err)) {
+	/* Python takes longer than all the rest: the screens ask it while they
+	 * are used, and what answers unasked does not need it. */
+	if ((o->facts || wants_plain(o) ? machine_probe :
+	    machine_probe_quickly)(&m, err)) {
 		free(path);
 		return -1;
 	}
@@ -265,7 +270,7 @@ run(const struct setup *o, char **words, struct err *err)
 		fputs(buf_text(&text), stdout);
 		buf_clear(&text);
 	} else if (!(status = form_open(&f, &m, path, err))) {
-		status = work(&f, o, words, err);
+		status = work(&f, o, words, &m, err);
 		form_clear(&f);
 	}
 	machine_clear(&m);

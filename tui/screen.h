@@ -61,6 +61,8 @@ struct hit {
 
 struct screen {
 	struct form	*form;		/* borrowed */
+	struct machine	*late;		/* the form's: its Python is not known
+					 * yet, and asked by Start; or NULL */
 	const char	*script;	/* to launch, or NULL; borrowed */
 	bool		 ascii, color;	/* what to draw with */
 	bool		 no_mouse;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The step Start: what was found, and what to begin with. */
+/* The step Start: what was found, and what to begin with.  Python is asked while
+ * the screen is used. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tui/page.h"
-#include "runtime/base/file.h"
+#include "runtime/base/clock.h"
 #include "runtime/config/templates.h"
 #include "runtime/base/banned.h"
 
@@ -95,7 +101,87 @@ act(struct screen *s, enum action action)
 	return true;
 }
 
+struct asked {
+	pid_t		 child;		/* or 0 */
+	int		 from;
+	int64_t		 end;		/* no longer than until then */
+	struct buf	 said;
+};
+
+enum { LIMIT_MS = 10000 };
+
+static int
+open_start(struct screen *s, struct err *err)
+{
+	struct asked *a;
+
+	if (!s->late || !s->late->here || s->late->python)
+		return 0;
+	if (!(a = calloc(1, sizeof *a)))
+		return err_nomem(err);
+	if (probe_python_start(&a->child, &a->from)) {
+		free(a);		/* there is none */
+		return 0;
+	}
+	fcntl(a->from, F_SETFL, O_NONBLOCK);
+	a->end = clock_ms() + LIMIT_MS;
+	s->late->asking = true;
+	s->data[STEP_START] = a;
+	return 0;
+}
+
+static void
+close_start(struct screen *s)
+{
+	struct asked *a = s->data[STEP_START];
+
+	if (!a)
+		return;
+	kill(-a->child, SIGKILL);
+	waitpid(a->child, NULL, 0);
+	close(a->from);
+	buf_clear(&a->said);
+	free(a);
+	s->data[STEP_START] = NULL;
+	s->late->asking = false;
+}
+
+static int
+watch(struct screen *s, struct pollfd *p, int room, int *ms)
+{
+	struct asked *a = s->data[STEP_START];
+	int64_t left;
+
+	if (!a || !room)
+		return 0;
+	left = a->end - clock_ms();
+	*ms = left > 0 ? (int)left : 0;
+	*p = (struct pollfd){ .fd = a->from, .events = POLLIN };
+	return 1;
+}
+
+static bool
+wake(struct screen *s, const struct pollfd *p, int n)
+{
+	struct asked *a = s->data[STEP_START];
+	char bytes[512];
+	ssize_t got = -1;
+
+	if (!a || !n)
+		return false;
+	if (p->revents)
+		while ((got = read(a->from, bytes, sizeof bytes)) > 0)
+			buf_add(&a->said, bytes, (size_t)got);
+	if (got && clock_ms() < a->end)
+		return false;
+	if (!got)
+		probe_python_take(s->late, buf_text(&a->said), NULL);
+	close_start(s);
+	return s->page == STEP_START || s->page == STEP_MACHINES;
+}
+
 const struct page page_start = {
+	.open = open_start, .watch = watch, .wake = wake, .close = close_start,
 	.title = "Start", .enter = "take it", .draw = draw, .act = act,
 	.sentence = "Nothing is written before you say so, and u takes each "
 	    "change back.",

@@ -461,6 +461,46 @@ trial(void)
 	pty_stop(&t);
 }
 
+/* A Python that takes its time does not keep the first screen. */
+static void
+late(void)
+{
+	char *argv[] = { program, "--config_file", file, NULL };
+	char script[80], answers[80], text[400], *path = getenv("PATH");
+	struct terminal t;
+	FILE *out;
+	int fd;
+
+	snprintf(script, sizeof script, "%s/python3", dir);
+	snprintf(answers, sizeof answers, "%s/answers", dir);
+	out = fopen(script, "w");
+	if (!out || mkfifo(answers, 0600))
+		return;
+	fprintf(out, "#!/bin/sh\nexec cat '%s'\n", answers);
+	fclose(out);
+	chmod(script, 0755);
+	snprintf(text, sizeof text, "%s:%.300s", dir, path ? path : "");
+	setenv("PATH", text, 1);
+	unsetenv("HWLOC_SYNTHETIC");
+	pty_start(&t, "xterm-256color", 100, 120, argv);
+	ok(pty_wait(&t, 0) && pty_shows(&t, "python   being asked"),
+	    "the first screen is there before Python has answered");
+	ok(pty_press(&t, "4") && pty_shows(&t, "> Distributed type") &&
+	    pty_press(&t, "1"), "and is used");
+	fd = open(answers, O_WRONLY);
+	ok(fd >= 0 && write(fd, "/x/python\n3.99.1\n2.99\n\n", 25) == 25,
+	    "then it answers");
+	close(fd);
+	ok(comes(&t, "python   3.99.1, /x/python") &&
+	    comes(&t, "torch    2.99"), "and is told without a key");
+	kill(t.child, SIGTERM);
+	pty_finish(&t);
+	pty_stop(&t);
+	setenv("HWLOC_SYNTHETIC", "package:2 numa:1 core:4 pu:1", 1);
+	unlink(script);
+	unlink(answers);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -489,6 +529,7 @@ main(int argc, char **argv)
 	budget();
 	letters();
 	trial();
+	late();
 	rmdir(dir);
 	return tap_done();
 }
