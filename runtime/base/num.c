@@ -30,19 +30,22 @@ num_parse(const char *text, long lo, long hi, long *out)
 int
 num_parse_real(const char *text, double lo, double hi, double *out)
 {
-	static locale_t	 c;	/* one for the process, never freed */
+	locale_t	 c;
 	char		*end;
 	double		 value;
 
 	if (!*text || text[strspn(text, "0123456789+-.eE")])
 		return -1;
-	if (!c)
-		c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	/* No allocation in glibc: "C" is always there. */
+	c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (!c)
 		return -1;
 	errno = 0;
 	value = strtod_l(text, &end, c);
-	if (errno || *end || end == text || !isfinite(value) ||
+	if (errno)
+		end = NULL;
+	freelocale(c);
+	if (!end || *end || end == text || !isfinite(value) ||
 	    value < lo || value > hi)
 		return -1;
 	*out = value;

@@ -39,4 +39,8 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 libaccel_la_SOURCES =
 libaccel_la_LIBADD  = %D%/libtrain.la
 libaccel_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
-	-export-symbols-regex '^accel_[a-z]'
+	-Wl,--version-script=$(srcdir)/%D%/accel.map
+EXTRA_libaccel_la_DEPENDENCIES = %D%/accel.map
+EXTRA_DIST += %D%/accel.map
+cmakedir   = $(libdir)/cmake/accel
+cmake_DATA = %D%/accelConfig.cmake %D%/accelConfigVersion.cmake

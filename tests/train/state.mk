@@ -20,3 +20,7 @@ dist_check_SCRIPTS += %D%/resume.t
 check_PROGRAMS += %D%/tracker
 %C%_tracker_SOURCES = %D%/tracker.c
 %C%_tracker_LDADD   = libaccel.la -lm
+
+# What is installed.
+dist_check_SCRIPTS += %D%/install.t %D%/symbols.t
+TESTS += %D%/install.t %D%/symbols.t
