@@ -56,7 +56,7 @@ act(struct screen *s, enum action action)
 }
 
 const struct page page_review = {
-	.title = "Review", .enter = "save", .draw = draw, .act = act,
-	.sentence = "Enter writes the file; L writes it and launches the "
+	.title = "Review", .enter = "save, then leave", .draw = draw, .act = act,
+	.sentence = "Enter writes the file, and then leaves; L writes it and launches the "
 	    "script.",
 };

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/form %D%/keys %D%/probe %D%/screens %D%/walk
-TESTS += %D%/cuda.t %D%/form %D%/keys %D%/plain.t %D%/probe %D%/screens \
-	%D%/talk.t %D%/walk
+check_PROGRAMS += %D%/form %D%/keys %D%/probe %D%/rules %D%/screens \
+	%D%/walk
+TESTS += %D%/cuda.t %D%/form %D%/keys %D%/plain.t %D%/probe %D%/rules \
+	%D%/screens %D%/talk.t %D%/walk
 dist_check_SCRIPTS += %D%/cuda.t %D%/plain.t %D%/talk.t
 check_LTLIBRARIES += %D%/libfakecuda.la
 %C%_libfakecuda_la_SOURCES = %D%/fakecuda.c
@@ -18,6 +19,9 @@ KEYS_SECONDS = 60
 keys: %D%/keys$(EXEEXT)
 	%D%/keys$(EXEEXT) $(KEYS_SECONDS) `date +%s`
 .PHONY: keys
+%C%_rules_SOURCES = %D%/rules.c tests/unit/rules_cases.h
+%C%_rules_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+%C%_rules_LDADD = tui/libtui.la $(CURSES_LIBS)
 %C%_walk_SOURCES = %D%/walk.c
 %C%_walk_LDADD = tui/libtui.la
 %C%_probe_SOURCES = %D%/probe.c

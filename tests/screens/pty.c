@@ -465,6 +465,7 @@ trial(void)
 static void
 late(void)
 {
+	static const char said[] = "/x/python\n3.99.1\n2.99\n\n";
 	char *argv[] = { program, "--config_file", file, NULL };
 	char script[80], answers[80], text[400], *path = getenv("PATH");
 	struct terminal t;
@@ -487,8 +488,11 @@ late(void)
 	    "the first screen is there before Python has answered");
 	ok(pty_press(&t, "4") && pty_shows(&t, "> Distributed type") &&
 	    pty_press(&t, "1"), "and is used");
-	fd = open(answers, O_WRONLY);
-	ok(fd >= 0 && write(fd, "/x/python\n3.99.1\n2.99\n\n", 25) == 25,
+	/* Until its reader has opened it; never for ever. */
+	for (int i = 0; (fd = open(answers, O_WRONLY | O_NONBLOCK)) < 0 &&
+	    i < LIMIT_MS / 10; i++)
+		poll(NULL, 0, 10);
+	ok(fd >= 0 && write(fd, said, strlen(said)) == (ssize_t)strlen(said),
 	    "then it answers");
 	close(fd);
 	ok(comes(&t, "python   3.99.1, /x/python") &&

@@ -28,7 +28,7 @@ static const struct size { int rows, columns; } sizes[] = {
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 enum { ASCII = 1, COLOUR = 2, FILE_THERE = 4, DRAFT_THERE = 8, GPU_80 = 16,
-    NO_GPU = 32 };
+    NO_GPU = 32, DEEP = 64 };
 
 static const char old_file[] =
     "# ours, since spring\n"
@@ -52,6 +52,8 @@ static const struct {
 	{ "start-cpu", "", NO_GPU, NULL },
 	{ "start-file", "", FILE_THERE, NULL },
 	{ "start-draft", "", DRAFT_THERE, NULL },
+	{ "start-deep", "", DEEP, NULL },
+	{ "review-deep", "6", DEEP, NULL },
 	{ "template", "tz", 0, NULL },
 	{ "machines", "2", 0, NULL },
 	{ "training", "3\1\1", 0, NULL },
@@ -196,21 +198,45 @@ static const char name_of_file[] = "train.yaml";
 static void
 begin(struct form *f, const struct machine *m, size_t i)
 {
+	/* Of paths that do not fit, the parts stay whole. */
+	static const char deep[] = "./experiments-of-the-language-group/"
+	    "large-runs-of-this-year/second-attempt/with-longer-warmup/"
+	    "train.yaml";
 	static const char draft[] = "accel-setup draft 1\nbase 0\nstep 4\n"
 	    "user distributed_type=FSDP\n";
 
+	if (cases[i].how & DEEP)
+		file_replace(deep, old_file, strlen(old_file), 0644, NULL);
 	if (cases[i].how & FILE_THERE)
 		file_replace(name_of_file, old_file, strlen(old_file), 0644,
 		    NULL);
 	if (cases[i].how & DRAFT_THERE)
 		file_replace("train.yaml.draft", draft, strlen(draft), 0600,
 		    NULL);
-	form_open(f, m, name_of_file, NULL);
+	form_open(f, m, cases[i].how & DEEP ? deep : name_of_file, NULL);
 	if (cases[i].how & GPU_80)
 		f->site.gpu_memory = 80.0 * (1 << 30);
 	if (cases[i].model)
 		form_set(f, ITEM_model, cases[i].model, ORIGIN_USER, NULL);
 	f->message[0] = '\0';
+}
+
+static void
+remove_deep(void)
+{
+	static const char *const parts[] = {
+		"train.yaml", "with-longer-warmup", "second-attempt",
+		"large-runs-of-this-year", "experiments-of-the-language-group",
+	};
+	char path[256];
+
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(path, sizeof path, ".");
+		for (size_t k = 5; k-- > i; )
+			snprintf(path + strlen(path), sizeof path -
+			    strlen(path), "/%s", parts[k]);
+		remove(path);
+	}
 }
 
 static void
@@ -259,6 +285,8 @@ show(const struct machine *m, size_t i, const struct size *size)
 	form_clear(&f);
 	unlink(name_of_file);
 	unlink("train.yaml.draft");
+	if (cases[i].how & DEEP)
+		remove_deep();
 }
 
 /* Smaller than can be used: one line that says so. */

@@ -35,7 +35,7 @@ EXTRA_DIST += tests/data/launch_env.jsonl tests/data/launch_env_ours.py \
 
 check_PROGRAMS += %D%/rules
 TESTS += %D%/rules
-%C%_rules_SOURCES = %D%/rules.c
+%C%_rules_SOURCES = %D%/rules.c %D%/rules_cases.h
 %C%_rules_LDADD = runtime/config/libconfig.la
 
 check_PROGRAMS += %D%/memory %D%/model
