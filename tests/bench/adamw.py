@@ -11,7 +11,7 @@ import torch
 
 torch.set_num_threads(1)
 n = int(sys.argv[2] if len(sys.argv) > 2 else 8) << 20
-rounds = int(sys.argv[3] if len(sys.argv) > 3 else 15)
+rounds = int(sys.argv[3] if len(sys.argv) > 3 else 40)
 lib = ctypes.CDLL(sys.argv[1])
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Built and run by hand: make tests/bench/vec && tests/bench/vec
 EXTRA_PROGRAMS += tests/bench/vec
+CLEANFILES += tests/bench/vec
 EXTRA_DIST += tests/bench/adamw.py tests/bench/screens.py
 tests_bench_vec_SOURCES = tests/bench/vec.c
 tests_bench_vec_CFLAGS  = $(AM_CFLAGS) -fopenmp-simd -fno-math-errno \

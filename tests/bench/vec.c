@@ -2,7 +2,7 @@
 /*
  * vec: how near the loops of libaccel come to the speed of memory.
  *
- *	vec [MILLIONS [ROUNDS]]		elements an array (8), rounds (15)
+ *	vec [MILLIONS [ROUNDS]]		elements an array (8), rounds (40)
  *
  * Beside each loop, in turns, runs one that reads and writes the same arrays
  * and does next to no arithmetic, as STREAM's do.  A ratio is the peer's best
@@ -320,7 +320,7 @@ fill(void)
 int
 main(int argc, char **argv)
 {
-	int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 15;
+	int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 40;
 
 	n = (size_t)(argc > 1 ? strtol(argv[1], NULL, 10) : 8) << 20;
 	p = malloc(n * sizeof(*p));

@@ -31,3 +31,9 @@ tests_train_vec_SOURCES = tests/train/vec.c tests/train/vec_plain.c \
 	tests/tap.h
 tests_train_vec_CFLAGS  = $(runtime_train_libvec_la_CFLAGS)
 tests_train_vec_LDADD   = runtime/train/libtrain.la -lm
+
+check_PROGRAMS += tests/train/optim_resume
+TESTS += tests/train/optim_resume
+tests_train_optim_resume_SOURCES = tests/train/optim_resume.c \
+	tests/train/folder.h tests/tap.h
+tests_train_optim_resume_LDADD   = runtime/train/libtrain.la
