@@ -57,6 +57,6 @@ act(struct screen *s, enum action action)
 
 const struct page page_review = {
 	.title = "Review", .enter = "save, then leave", .draw = draw, .act = act,
-	.sentence = "Enter writes the file, and then leaves; L writes it and launches the "
-	    "script.",
+	.sentence = "Enter writes the file, and then leaves; L writes it and "
+	    "launches the script.",
 };

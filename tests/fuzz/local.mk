@@ -104,6 +104,8 @@ fuzz_extra_draft = $(patsubst %.c,%D%/with/%.o,$(filter %.c, \
 fuzz_extra_runview = $(addprefix %D%/with/,$(addsuffix .o, \
 	$(addprefix runtime/launch/,clean fold ranks) $(addprefix tui/runview, \
 	_event _keys _log _move _series) tui/runview))
+fuzz_all_draft = $(fuzz_extra_draft) $(fuzz_extra_launcher) $(HWLOC_LIBS) \
+	$(CURSES_LIBS)
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
 fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
@@ -116,7 +118,8 @@ $(fuzz_extra_hosts) $(fuzz_extra_terminal): %D%/with/%.o: %.c
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CC)$(fuzz_compile) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
 $(fuzz_objects): | $(BUILT_SOURCES)
--include $(wildcard $(fuzz_objects:.o=.d))
+-include $(wildcard $(patsubst %.o,%.d,$(fuzz_objects) $(fuzz_extra_draft) \
+	$(fuzz_extra_launcher)))
 
 .PHONY: fuzz
 fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
@@ -132,8 +135,7 @@ fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
 		agentwire) extra=$(fuzz_extra_agentwire) ;; \
 		data) extra=$(fuzz_extra_data) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
-		draft) extra='$(fuzz_extra_draft) $(fuzz_extra_launcher) \
-		    $(HWLOC_LIBS) $(CURSES_LIBS)' ;; \
+		draft) extra='$(fuzz_all_draft)' ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
 		manifest) extra='$(fuzz_extra_manifest)' ;; \
 		runview) extra='$(fuzz_extra_runview)' ;; \
