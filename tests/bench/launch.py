@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Launching two trivial local ranks: accel against mpiexec and accelerate.
+"""Launching two trivial local ranks: accel against mpirun and accelerate.
 
 usage: tests/bench/launch.py BUILD-FOLDER [PYTHON-WITH-ACCELERATE]
 
@@ -27,9 +27,11 @@ with tempfile.TemporaryDirectory() as folder:
         out.write("pass\n")
     peers = {"accel launch": [os.path.join(build, "accel"), "launch", "--cpu",
                               "--num_processes", "2", "--no_python", "/bin/true"]}
-    mpiexec = shutil.which("mpiexec.mpich") or shutil.which("mpiexec")
-    if mpiexec:
-        peers["mpiexec"] = [mpiexec, "-n", "2", "/bin/true"]
+    if shutil.which("mpirun.mpich"):
+        peers["mpirun, MPICH"] = ["mpirun.mpich", "-n", "2", "/bin/true"]
+    if shutil.which("mpirun.openmpi"):
+        peers["mpirun, Open MPI"] = ["mpirun.openmpi", "--allow-run-as-root",
+                                     "-n", "2", "/bin/true"]
     if python:
         peers["accel launch, Python"] = [
             os.path.join(build, "accel"), "launch", "--cpu",
