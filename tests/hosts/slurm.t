@@ -61,7 +61,7 @@ for k in 1 2; do
 		>>"$work/slurm/out" 2>&1
 done
 idle() { [ "$(sinfo -h -o '%D %t')" = "2 idle" ]; }
-if ! await 20 idle; then
+if ! await 90 idle; then
 	tap_line 1 "two Slurm nodes are up"
 	tail -n 20 "$work"/slurm/out "$work"/slurm/*.log | sed 's/^/# /'
 	done_testing

@@ -80,9 +80,11 @@ is "no room there: an error" "$status" 1
 has "that says which file and where" "$said" "/weights: No space left on device"
 has "of which host" "$said" "$host1"
 is "and nothing started" "$(ls "$work/ranks")" ""
-in_host 1 umount "$copy"
+# The last of that run may be on its way out.
+ok "the disk is taken away" await 30 in_host 1 umount "$copy"
 mkfifo "$job/pipe"	# would hang
 ln -s nowhere "$job/dangling"
 launch ./run.sh "$work/ranks"
 is "pipes and dangling links do no harm" "$status" 0
+[ "$status" = 0 ] || echo "$said" | sed 's/^/# /'
 done_testing
