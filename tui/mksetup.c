@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mksetup: prints accel-setup(1): the page in the file that is named, where the
- * line .\" KEYS is replaced by the keys, .\" FLAGS by the flags and .\" SEEDS
- * by what the memory estimate asks.  make update-man keeps it in the tree.
+ * line .\" KEYS is replaced by the keys, .\" RUN KEYS by those of the launch
+ * screen, .\" FLAGS by the flags and .\" SEEDS by what the memory estimate asks.  make update-man keeps it in the tree.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "runtime/base/file.h"
 #include "runtime/cli/setup.h"
 #include "tui/page.h"
+#include "tui/runview_screen.h"
 #include "runtime/base/banned.h"
 
 /* Where not everywhere: "In Training, Strategy: ". */
@@ -33,6 +34,16 @@ add_keys(struct buf *out)
 		buf_addf(out, "%s%s.\n", *before == ',' ? ": " : "",
 		    b->sentence);
 	}
+}
+
+static void
+add_run_keys(struct buf *out)
+{
+	for (size_t i = 0; i < run_binding_count; i++)
+		if (*run_bindings[i].sentence)
+			buf_addf(out, ".It %s\n%s.\n", *run_bindings[i].name ==
+			    '-' ? "\\&-, +" : run_bindings[i].name,
+			    run_bindings[i].sentence);
 }
 
 static void
@@ -61,6 +72,7 @@ main(int argc, char **argv)
 	} marks[] = {
 		{ ".\\\" KEYS", add_keys }, { ".\\\" FLAGS", add_flags },
 		{ ".\\\" SEEDS", add_seeds },
+		{ ".\\\" RUN KEYS", add_run_keys },
 	};
 	enum { MARKS = sizeof marks / sizeof *marks };
 	struct buf text = BUF_INIT, page = BUF_INIT;

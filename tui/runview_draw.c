@@ -21,7 +21,6 @@
 #include "tui/screen.h"
 #include "runtime/base/banned.h"
 
-#define CTRL(c)	((c) & 0x1f)
 enum { LEAST_ROWS = 16, LEAST_COLUMNS = 60, SHOWN = 512,
 	TAIL = 16 };	/* "  ? keys  q quit" */
 
@@ -479,11 +478,6 @@ draw_output(struct run_view *v, const struct screen *s, int y, int w, int rows)
 static void
 draw_keys(const struct run_view *v, struct screen *s, int y, int w)
 {
-	static const struct { const char *name, *label; } keys[] = {
-#define KEY(key, name, action, label, sentence)	{ name, label },
-#include "tui/runview_keys.def"
-#undef KEY
-	};
 	static const char *const questions[] = {
 		[ASK_STOP] = "Stop the run?  y stops it, any other key does "
 		    "not",
@@ -501,20 +495,20 @@ draw_keys(const struct run_view *v, struct screen *s, int y, int w)
 	} else if (v->ask != ASK_NOTHING && v->ask != ASK_SECRET) {
 		buf_addf(&line, " %s", questions[v->ask]);
 	} else {
-		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		for (size_t i = 0; i < run_binding_count; i++) {
+			const struct run_binding *b = &run_bindings[i];
 			size_t n = line.len;
 
-			if (!*keys[i].label || (v->phase == RUN_OVER &&
-			    !strcmp(keys[i].label, "stop")))
+			if (!*b->label || (v->phase == RUN_OVER &&
+			    !strcmp(b->label, "stop")))
 				continue;
 			buf_addf(&line, "%s%.*s %s", n ? "  " : " ",
-			    (int)strcspn(keys[i].name, ","), keys[i].name,
-			    keys[i].label);
+			    (int)strcspn(b->name, ","), b->name, b->label);
 			/* Before all others, how to learn of them and how to
 			 * leave. */
 			if (line.len + TAIL > (size_t)w &&
-			    strcmp(keys[i].label, "keys") &&
-			    strcmp(keys[i].label, "quit"))
+			    strcmp(b->label, "keys") &&
+			    strcmp(b->label, "quit"))
 				line.len = n;
 		}
 		line.data[line.len] = '\0';
@@ -530,11 +524,6 @@ draw_keys(const struct run_view *v, struct screen *s, int y, int w)
 static void
 draw_help(const struct run_view *v, struct screen *s)
 {
-	static const struct { const char *name, *sentence; } keys[] = {
-#define KEY(key, name, action, label, sentence)	{ name, sentence },
-#include "tui/runview_keys.def"
-#undef KEY
-	};
 	struct buf  text = BUF_INIT;
 	struct area a;
 
@@ -542,10 +531,10 @@ draw_help(const struct run_view *v, struct screen *s)
 		buf_addf(&text, "The record of this run is %s\n", v->record);
 	if (v->logs)
 		buf_addf(&text, "Its logs are in %s\n", v->logs);
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (*keys[i].sentence)
-			buf_addf(&text, "%-13s %s\n", keys[i].name,
-			    keys[i].sentence);
+	for (size_t i = 0; i < run_binding_count; i++)
+		if (*run_bindings[i].sentence)
+			buf_addf(&text, "%-13s %s\n", run_bindings[i].name,
+			    run_bindings[i].sentence);
 	a = paint_box(s, 24, 78, "Keys", "Up, Down; any other key closes");
 	paint_wrap(a, v->help_top, buf_text(&text));
 	paint_cursor(s, a.y, a.x);

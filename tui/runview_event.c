@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/launch/clean.h"
 #include "tui/runview_intern.h"
 
 #include "runtime/base/banned.h"
@@ -31,7 +30,7 @@ copy_of(const json_t *o, const char *name)
 
 	if (!text)
 		return NULL;
-	clean_line(&clean, text, strlen(text), false);
+	log_clean(&clean, text, strlen(text));
 	return clean.len ? buf_detach(&clean) : strdup("");
 }
 
@@ -92,8 +91,8 @@ hear_plan(struct run_view *v, const json_t *o)
 					    json_array_get(hosts, h));
 			struct buf	 clean = BUF_INIT;
 
-			clean_line(&clean, name ? name : "?",
-			    name ? strlen(name) : 1, false);
+			log_clean(&clean, name ? name : "?",
+			    name ? strlen(name) : 1);
 			v->host[h].name = buf_detach(&clean);
 			if (!v->host[h].name)
 				v->host[h].name = strdup("?");
@@ -220,7 +219,7 @@ hear_failure(struct run_view *v, const json_t *o)
 
 		if (!line)
 			continue;
-		clean_line(&clean, line, strlen(line), false);
+		log_clean(&clean, line, strlen(line));
 		strv_add(&f->lines, buf_text(&clean));
 		buf_clear(&clean);
 	}
@@ -314,7 +313,7 @@ hear_track(struct run_view *v, const json_t *o)
 			n = INFINITY;
 		else if (word && !strcmp(word, "-inf"))
 			n = -INFINITY;
-		clean_line(&clean, key, strnlen(key, SERIES_NAME - 1), false);
+		log_clean(&clean, key, strnlen(key, SERIES_NAME - 1));
 		runview_value(v, r, buf_text(&clean), n, true);
 		buf_clear(&clean);
 	} else if (!strcmp(event, "step") && samples >= 0 && time >= 0) {

@@ -18,18 +18,20 @@ enum action {
 	PAGEDOWN, LINEUP, LINEDOWN, FIRST, FOLLOW, LEFT, RIGHT, SEARCH, EARLIER,
 	LATER, BIG, HELP, REDRAW, SUSPEND, QUIT
 };
-static const struct { int key; enum action action; } bindings[] = {
-#define KEY(key, name, action, label, sentence)	{ key, action },
+const struct run_binding run_bindings[] = {
+#define KEY(key, name, action, label, sentence)				\
+	{ key, action, name, label, sentence },
 #include "tui/runview_keys.def"
 #undef KEY
 };
+const size_t run_binding_count = sizeof run_bindings / sizeof *run_bindings;
 
 static enum action
 action_of(int key, bool code)
 {
-	for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
-		if (bindings[i].key == key && (key >= KEY_MIN) == code)
-			return bindings[i].action;
+	for (size_t i = 0; i < run_binding_count; i++)
+		if (run_bindings[i].key == key && (key >= KEY_MIN) == code)
+			return (enum action)run_bindings[i].action;
 	return NONE;
 }
 

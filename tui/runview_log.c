@@ -9,6 +9,30 @@
 
 #include "runtime/base/banned.h"
 
+enum { TAB = 8 };
+
+void
+log_clean(struct buf *out, const char *text, size_t n)
+{
+	struct buf	clean = BUF_INIT;
+	size_t		column = 0;
+
+	clean_line(&clean, text, n, false);
+	for (size_t i = 0; i < clean.len; i++) {
+		char c = clean.data[i];
+
+		if (c == '\t')
+			do
+				buf_adds(out, " ");
+			while (++column % TAB);
+		else {
+			buf_add(out, c == '\n' ? " " : &c, 1);
+			column += (c & 0xc0) != 0x80;
+		}
+	}
+	buf_clear(&clean);
+}
+
 static size_t
 cost(const struct log_line *line)
 {
@@ -87,7 +111,7 @@ log_add(struct run_log *l, const struct ranks *ranks, int stream,
 
 	if (n > LOG_WIDTH)
 		n = LOG_WIDTH;
-	clean_line(&clean, text, n, false);
+	log_clean(&clean, text, n);
 	line = line_new(ranks, stream, buf_text(&clean), clean.len);
 	buf_clear(&clean);
 	if (!line)

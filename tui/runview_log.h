@@ -16,6 +16,8 @@
 
 #include "runtime/launch/ranks.h"
 
+struct buf;
+
 enum {
 	LOG_LINES = 50000,
 	LOG_BYTES = 16 << 20,
@@ -38,6 +40,9 @@ struct run_log {
 
 #define RUN_LOG_INIT { NULL, 0, 0, 0, 0, 0 }
 
+/* Adds the text as it may be drawn: nothing that a terminal obeys, one line,
+ * blanks for tabs. */
+void log_clean(struct buf *out, const char *text, size_t n);
 /* Copies the line and its ranks; without memory it is left out. */
 void log_add(struct run_log *l, const struct ranks *ranks, int stream,
     const char *line, size_t n);

@@ -7,6 +7,7 @@
 #define TUI_RUNVIEW_SCREEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -26,6 +27,14 @@ int  runview_run(const struct runview_order *order, struct err *err);
 /* Can the screen be had at all?  stdin and stdout are a terminal that can do it,
  * and nobody asked for plain text. */
 bool runview_possible(void);
+
+struct run_binding {		/* a row of runview_keys.def */
+	int		 key;		/* a curses code, or a character */
+	int		 action;
+	const char	*name, *label, *sentence;
+};
+extern const struct run_binding run_bindings[];
+extern const size_t run_binding_count;
 
 enum run_wish {			/* what a key leaves to the loop */
 	WISH_NOTHING, WISH_STOP, WISH_RESTART, WISH_QUIT, WISH_SUSPEND,

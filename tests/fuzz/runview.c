@@ -12,8 +12,7 @@ static void
 check_text(const char *text)
 {
 	for (; text && *text; text++)
-		MUST(((unsigned char)*text >= ' ' && *text != 127) ||
-		    *text == '\t');
+		MUST((unsigned char)*text >= ' ' && *text != 127);
 }
 
 static void

@@ -88,6 +88,8 @@ test_states(void)
 	double gpu, memory, total;
 
 	ok(!runview_init(&v, "accel launch x", 1000), "a view");
+	log_add(&v.log, NULL, 1, "a\tb\n\xc3\xa9\tc", 8);
+	is(bottom(), "|a       b é     c", "tabs and more become blanks");
 	is(summary(), "starting", "it starts");
 	plan(2, 2);
 	ok(v.world == 4 && v.hosts == 2 && v.rows == 6, "a plan has rows");
