@@ -24,3 +24,7 @@ check_PROGRAMS += %D%/tracker
 # What is installed.
 dist_check_SCRIPTS += %D%/install.t %D%/symbols.t
 TESTS += %D%/install.t %D%/symbols.t
+
+# examples/chars.c, with and without chars.patch.
+dist_check_SCRIPTS += %D%/chars.t
+TESTS += %D%/chars.t
