@@ -9,6 +9,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/config/advice.h"
+#include "runtime/config/advice_intern.h"
 #include "runtime/config/rules.h"
 #include "tests/tap.h"
 
@@ -289,6 +290,117 @@ test_words(void)
 	ok(a.shape_guess && a.model.layers == 32 && a.model.hidden == 4096,
 	    "6.7 billion parameters look like 32 layers of 4096");
 	ok(says(&a.warnings, "shape is a guess"), "which is said");
+	advice_clear(&a);
+	free(f.host);
+	model_clear(&m);
+}
+
+/* The traffic of a rank and step, against ZeRO's section 7: 2 P elements, and
+ * 3 P in stage 3; Accelerate's copies have float32 gradients. */
+static void
+test_traffic(void)
+{
+	static const struct {
+		enum sharding	 kind;
+		double		 bytes;		/* for each parameter */
+		long		 micros;
+	} rows[] = {
+		{ SHARDING_NONE, 2 * 4, 1 }, { SHARDING_NONE, 2 * 4, 4 },
+		{ SHARDING_ZERO1, 2 * 2, 1 }, { SHARDING_ZERO1, 2 * 2, 4 },
+		{ SHARDING_ZERO2, 2 * 2, 1 }, { SHARDING_ZERO2, 5 * 2, 4 },
+		{ SHARDING_GRAD_OP, 2 * 2, 1 }, { SHARDING_FULL, 3 * 2, 1 },
+		{ SHARDING_FULL, 12 * 2, 4 }, { SHARDING_ZERO3, 3 * 2, 1 },
+	};
+	struct model		 m;
+	struct advice_time	 t;
+	struct advice_speed	 s = { .flops16 = 1e14, .flops32 = 1e13,
+	    .memory = 1e12, .link = 1e11, .link_latency = 1e-6, .net = 1e10,
+	    .net_latency = 1e-5, .pcie = 1e10, .host_memory = 1e11,
+	    .disk = 1e9, .local = 8, .hosts = 2 };
+	struct advice_plan	 p = { .data = 16, .hosts = 2, .local = 8 };
+	double			 want, hidden;
+
+	model_named(&m, "7B");
+	p.order = (struct memory_order)MEMORY_ORDER_INIT;
+	p.order.model = &m;
+	p.order.ranks = 16;
+	p.order.training = TRAINING_BF16;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		p.order.sharding = rows[i].kind;
+		p.accumulation = rows[i].micros;
+		advice_time(&t, &p, &s);
+		want = rows[i].bytes * (double)m.params * 15 / 16;
+		ok(fabs(t.sent - want) < 1e-6 * want, "%s, %ld micro-batches: "
+		    "%.0f bytes a parameter", sharding_words[rows[i].kind].word,
+		    rows[i].micros, rows[i].bytes);
+		ok(t.across && fabs(t.slowest - 1e10) < 1, "one ring has the "
+		    "whole network of a host");
+	}
+	/* Eight rings share it where each rank has its own partners. */
+	p.accumulation = 1;
+	p.order.sharding = SHARDING_HYBRID;
+	p.order.group = 8;
+	advice_time(&t, &p, &s);
+	ok(t.across && fabs(t.slowest - 1e10 / 8) < 1, "eight rings share it");
+	want = (double)m.params * (3 * 2 * 7.0 / 8 + 2 * 2 / 8.0 / 2);
+	ok(fabs(t.sent - want) < 1e-6 * want, "hsdp: 3 P in the group, and an "
+	    "all-reduce of the shard between two");
+	hidden = t.exposed + t.hidden;
+	s.hosts = 1;
+	s.local = 16;
+	advice_time(&t, &p, &s);
+	ok(!t.across && t.exposed + t.hidden < hidden, "within one host it is "
+	    "the link alone, and faster");
+
+	/* Recomputation: a third more; frozen parameters: no weights' part. */
+	p.order.sharding = SHARDING_NONE;
+	advice_time(&t, &p, &s);
+	want = t.compute;
+	p.order.recompute = true;
+	advice_time(&t, &p, &s);
+	ok(fabs(t.compute - want * 4 / 3) < 1e-6 * want, "recomputation takes "
+	    "a third more");
+	p.order.recompute = false;
+	p.order.trained = 1;
+	advice_time(&t, &p, &s);
+	ok(t.compute < 0.75 * want && t.compute > 0.6 * want, "frozen "
+	    "parameters save about a third");
+	model_clear(&m);
+}
+
+/* Heads that four does not divide are not split in four. */
+static void
+test_heads(void)
+{
+	struct model		 m;
+	struct fleet		 f;
+	struct advice		 a;
+	struct advice_order	 o = { .batch = 2, .sequence = 4096,
+	    .optimizer = OPTIMIZER_ADAM, .megatron = true };
+	long			 odd;
+
+	model_named(&m, "70B");
+	fleet_of(&f, "4x8xH100:10gbit");
+	o.model = &m;
+	o.host = f.host;
+	o.hosts = f.count;
+	advise(&a, &o, NULL);
+	ok(a.plan.type == dist_MEGATRON_LM && a.plan.order.tp == 4 &&
+	    a.plan.order.pp > 1, "70B over a slow network, two sequences, for "
+	    "a script of Megatron-LM: tp 4 within hosts, stages across");
+	advice_clear(&a);
+	m.heads = m.kv_heads = 66;
+	advise(&a, &o, NULL);
+	odd = a.plan.order.tp;
+	ok(odd > 1 && 66 % odd == 0, "66 heads are split in %ld", odd);
+	advice_clear(&a);
+	o.megatron = false;
+	o.batch = 64;
+	advise(&a, &o, NULL);
+	ok(a.plan.type != dist_MEGATRON_LM, "a script of another kind has no "
+	    "stages");
+	ok(a.others && !a.other[0].usable, "but hears of them, as they are "
+	    "faster: %s", a.second[0]);
 	advice_clear(&a);
 	free(f.host);
 	model_clear(&m);
@@ -672,6 +784,8 @@ main(void)
 {
 	test_cases();
 	test_words();
+	test_traffic();
+	test_heads();
 	test_any();
 	test_published();
 	test_hardware();
