@@ -208,11 +208,11 @@ attribute_get(const struct attribute *a, const void *object, char *room,
 static size_t
 letter(const unsigned char *t)
 {
-	unsigned	code = *t < 0x80 ? *t : *t < 0xc2 ? 0 : *t < 0xe0 ?
-			    *t & 0x1f : *t < 0xf0 ? *t & 0xf : *t & 7;
+	unsigned	code = *t < 0x80 ? *t : *t < 0xe0 ? *t & 0x1f :
+			    *t < 0xf0 ? *t & 0xf : *t & 7;
 	size_t		n = *t < 0x80 ? 1 : *t < 0xe0 ? 2 : *t < 0xf0 ? 3 : 4;
 
-	if (*t > 0xf4)
+	if ((*t >= 0x80 && *t < 0xc2) || *t > 0xf4)
 		return 0;
 	for (size_t i = 1; i < n; i++) {
 		if ((t[i] & 0xc0) != 0x80)

@@ -121,9 +121,11 @@ look_up(const char *root, const char *mount, char *path, bool v2,
 			lower_memory(l, sysfile_number(0, root,
 			    "%s%s/memory.max", mount, path));
 			if (sysfile_line(text, sizeof text, root,
-			    "%s%s/cpu.max", mount, path))
-				lower_cpus(l, strtod(text, &end),
-				    strtod(end, NULL));
+			    "%s%s/cpu.max", mount, path)) {
+				double quota = strtod(text, &end);
+
+				lower_cpus(l, quota, strtod(end, NULL));
+			}
 		} else {
 			lower_memory(l, sysfile_number(0, root,
 			    "%s%s/memory.limit_in_bytes", mount, path));

@@ -185,8 +185,7 @@ take_gpu(struct machine *m, const char *value)
 	    copy(&g->way, value + at, 4096) : 0;
 }
 
-/* "eth0 0 0-7 pci0000:17/..."; an RDMA device is told of where it is not
- * also an interface of IP, which facts_nics() says. */
+/* "eth0 0 0-7 pci0000:17/..." */
 static int
 take_nic(struct machine *m, const char *value)
 {
@@ -203,6 +202,19 @@ take_nic(struct machine *m, const char *value)
 		i->numa = (int)numa;
 	return value[at] && strcmp(value + at, "-") ?
 	    copy(&i->way, value + at, 4096) : 0;
+}
+
+/* The same of an RDMA device, where facts_nics() told of it by its name. */
+static int
+place_hca(struct machine *m, const char *value)
+{
+	size_t n = strcspn(value, " ");
+
+	for (size_t k = 0; k < m->ifaces; k++)
+		if (strlen(m->iface[k].name) == n &&
+		    !strncmp(m->iface[k].name, value, n))
+			return take_nic(m, value);
+	return 0;
 }
 
 /* "eth0 10.0.0.1" */
@@ -276,7 +288,7 @@ take(struct machine *m, const char *fact, struct counts *counted)
 		if (strlen(kinds[i].key) == n && !strncmp(kinds[i].key, fact, n))
 			return kinds[i].take(m, equals + 1);
 	if (!strncmp(fact, "core=", 5)) {
-		counted->cores++;
+		counted->cores += count_cpus(fact + 5) > 0;
 		counted->cpus += count_cpus(fact + 5);
 		return 0;
 	}
@@ -298,6 +310,10 @@ machine_take(struct machine *m, const struct strv *facts)
 
 	for (size_t i = 0; i < facts->count; i++)
 		if (take(m, facts->item[i], &counted))
+			return -1;
+	for (size_t i = 0; i < facts->count; i++)
+		if (!strncmp(facts->item[i], "hca=", 4) &&
+		    place_hca(m, facts->item[i] + 4))
 			return -1;
 	/* hwloc, where it was asked, knows better. */
 	m->cores = m->cores ? m->cores : counted.cores;

@@ -130,7 +130,8 @@ take_table(struct smi *s, const char *line, int p2p)
 
 	if (!at || sscanf(word, "GPU%u", &row) != 1)
 		return;
-	if (*line != 'G' || (at = next_word(at, word)) == NULL ||
+	/* A head has GPUs alone in front; that of one GPU comes first. */
+	if ((at = next_word(at, word)) == NULL || !s->columns ||
 	    sscanf(word, "GPU%u", &column) == 1) {
 		s->columns = 0;
 		for (at = line; (at = next_word(at, word)) &&

@@ -98,8 +98,9 @@ print_gpus(const struct machine *m, struct buf *out)
 			buf_addf(out, ", NUMA %d", g->numa);
 		if (g->pcie > 0)
 			buf_addf(out, ", PCIe %.3g GB/s", g->pcie);
-		buf_adds(out, g->usable ? "\n" : g->driver ?
-		    ", driver does not answer\n" : ", no driver found\n");
+		buf_adds(out, g->usable ? "\n" : !g->driver ?
+		    ", no driver found\n" : strcmp(g->vendor, "NVIDIA") ?
+		    ", not for computing\n" : ", driver does not answer\n");
 	}
 }
 

@@ -51,6 +51,14 @@ by_number(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* PCI addresses are hexadecimal, all of one length: to strverscmp(), 9d comes
+ * before 43. */
+static int
+by_letter(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 /* The names in a folder, in order. */
 static int
 names(struct strv *to, const char *root, const char *folder)
@@ -248,6 +256,8 @@ add_gpus(const char *root, struct strv *facts)
 	char			 class[16], vendor[16];
 	int			 ret = names(&all, root, folder);
 
+	if (all.count)
+		qsort(all.item, all.count, sizeof *all.item, by_letter);
 	for (size_t i = 0; !ret && i < all.count; i++) {
 		const char	*pci = all.item[i];
 		bool		 compute = false, known = false;

@@ -62,6 +62,12 @@ TESTS += %D%/draft
 %C%_draft_SOURCES = %D%/draft.c $(fuzz_main)
 %C%_draft_LDADD = tui/libtui.la
 
+# What other hosts say that they are, and files of it.
+check_PROGRAMS += %D%/facts
+TESTS += %D%/facts
+%C%_facts_SOURCES = %D%/facts.c $(fuzz_main)
+%C%_facts_LDADD = probes/libprobes.la
+
 # What a launcher tells its screen.
 check_PROGRAMS += %D%/runview
 TESTS += %D%/runview
@@ -79,8 +85,8 @@ FUZZ_CC = clang
 FUZZ_SECONDS = 60
 FUZZ_CFLAGS = -std=gnu11 -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-fuzz_names = agent agentwire checkpoint data devicewire draft edit flags \
-	gpus hosts json launcher manifest rules runview terminal weights yaml
+fuzz_names = agent agentwire checkpoint data devicewire draft edit facts \
+	flags gpus hosts json launcher manifest rules runview terminal weights yaml
 fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_base_libtensorfile_la_SOURCES) \
 	$(runtime_config_libconfig_la_SOURCES) \
@@ -106,6 +112,8 @@ fuzz_extra_runview = $(addprefix %D%/with/,$(addsuffix .o, \
 	_event _keys _log _move _series) tui/runview))
 fuzz_all_draft = $(fuzz_extra_draft) $(fuzz_extra_launcher) $(HWLOC_LIBS) \
 	$(CURSES_LIBS)
+fuzz_extra_facts = $(patsubst %.c,%D%/with/%.o,$(filter %.c, \
+	$(probes_libprobes_la_SOURCES)))
 fuzz_extra_hosts = %D%/with/runtime/launch/hosts.o
 fuzz_extra_terminal = %D%/with/runtime/launch/clean.o \
 	%D%/with/runtime/launch/streams.o %D%/with/runtime/launch/tail.o
@@ -136,6 +144,7 @@ fuzz: $(fuzz_objects) $(fuzz_extra_agentwire) $(fuzz_extra_devicewire) \
 		data) extra=$(fuzz_extra_data) ;; \
 		devicewire) extra=$(fuzz_extra_devicewire) ;; \
 		draft) extra='$(fuzz_all_draft)' ;; \
+		facts) extra='$(fuzz_extra_facts) $(HWLOC_LIBS)' ;; \
 		hosts) extra='$(fuzz_extra_hosts)' ;; \
 		manifest) extra='$(fuzz_extra_manifest)' ;; \
 		runview) extra='$(fuzz_extra_runview)' ;; \
