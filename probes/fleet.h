@@ -63,6 +63,11 @@ int  fleet_parse_row(struct fleet *f, const char *text, size_t n,
 int  fleet_read(struct fleet *f, const char *path, struct strv *warnings,
     struct err *err);
 
+/* The same of any file that tells of machines: a topology of hwloc's, in XML, as
+ * well.  For --machine. */
+int  fleet_load(struct fleet *f, const char *path, struct strv *warnings,
+    struct err *err);
+
 /* Each adds to *out; -1 without memory.  JSON has the same names. */
 int  fleet_yaml(const struct fleet *f, struct buf *out);
 int  fleet_json(const struct fleet *f, struct buf *out);

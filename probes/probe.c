@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "probes/facts.h"
+#include "probes/fleet.h"
+#include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/file.h"
 #include "runtime/base/strv.h"
 #include "runtime/base/banned.h"
 
@@ -82,4 +85,53 @@ machine_probe(struct machine *m, struct err *err)
 		return -1;
 	}
 	return 0;
+}
+
+/* hwloc takes its file from the environment. */
+static int
+load_topology(struct fleet *f, const char *path, struct err *err)
+{
+	const char	*old = getenv("HWLOC_XMLFILE");
+	char		*was = old ? strdup(old) : NULL;
+	struct machine	 m, *to;
+	int		 status;
+
+	setenv("HWLOC_XMLFILE", path, 1);
+	status = machine_probe_quickly(&m, err);
+	if (was)
+		setenv("HWLOC_XMLFILE", was, 1);
+	else
+		unsetenv("HWLOC_XMLFILE");
+	free(was);
+	if (status)
+		return -1;
+	if (m.here) {		/* it looked at this machine instead */
+		machine_clear(&m);
+		err_set(err, "%s is no topology that hwloc can read", path);
+		return err_hint(err, "write one there: lstopo machine.xml; or "
+		    "accel probe --yaml, which says more");
+	}
+	if (!(to = fleet_add(f))) {
+		machine_clear(&m);
+		return err_nomem(err);
+	}
+	*to = m;
+	return 0;
+}
+
+int
+fleet_load(struct fleet *f, const char *path, struct strv *warnings,
+    struct err *err)
+{
+	struct buf	 text = { .max = 16 << 20 };
+	const char	*at;
+	int		 status;
+
+	if (file_read(path, &text, err) < 0)
+		return -1;
+	at = buf_text(&text) + strspn(buf_text(&text), " \t\r\n\xef\xbb\xbf");
+	status = *at == '<' ? load_topology(f, path, err) : fleet_parse(f,
+	    buf_text(&text), text.len, path, warnings, err);
+	buf_clear(&text);
+	return status;
 }

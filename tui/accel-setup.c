@@ -17,6 +17,7 @@
 #include "tui/plain.h"
 #include "tui/minimal.h"
 #include "tui/runview_screen.h"
+#include "tui/roster.h"
 #include "tui/screen.h"
 #include "runtime/base/banned.h"
 
@@ -244,9 +245,59 @@ work(struct form *f, const struct setup *o, char **words,
 	return 0;
 }
 
+/* Machines of a file: the first is what is proposed for, and several are the
+ * hosts of the run. */
+static int
+load(struct fleet *fleet, struct machine *m, const char *path,
+    struct err *err)
+{
+	struct strv warnings = STRV_INIT;
+	struct buf text = BUF_INIT;
+	struct fleet copy = FLEET_INIT;
+	int status = fleet_load(fleet, path, &warnings, err);
+
+	for (size_t i = 0; i < warnings.count; i++)
+		fprintf(stderr, "%s: warning: %s\n", program,
+		    warnings.item[i]);
+	strv_clear(&warnings);
+	if (!status && !fleet->count) {
+		err_set(err, "%s tells of no machine", path);
+		status = err_hint(err, "accel probe --yaml writes such a file");
+	}
+	/* The form's own is apart from the list. */
+	if (!status && (fleet_yaml(fleet, &text) || fleet_parse(&copy,
+	    buf_text(&text), text.len, path, NULL, err)))
+		status = -1;
+	buf_clear(&text);
+	if (!status) {
+		*m = copy.machine[0];
+		copy.machine[0] = (struct machine){ .host = NULL };
+	}
+	fleet_clear(&copy);
+	return status;
+}
+
+/* The hosts of the form are those of the file. */
+static int
+take_hosts(struct form *f, const struct fleet *fleet, struct err *err)
+{
+	struct roster r;
+	int status;
+
+	if (fleet->count < 2)
+		return 0;
+	if (roster_init(&r, NULL, err))
+		return -1;
+	status = roster_take(&r, f, fleet, err);
+	roster_clear(&r);
+	f->fleet = fleet;
+	return status;
+}
+
 static int
 run(const struct setup *o, char **words, struct err *err)
 {
+	struct fleet fleet = FLEET_INIT;
 	struct machine m;
 	struct form f;
 	struct buf text = BUF_INIT;
@@ -256,12 +307,12 @@ run(const struct setup *o, char **words, struct err *err)
 
 	if (!path)
 		return err_nomem(err);
-	if (o->machine)
-		setenv("HWLOC_XMLFILE", o->machine, 1);
 	/* Python takes longer than all the rest: the screens ask it while they
 	 * are used, and what answers unasked does not need it. */
-	if ((o->facts || wants_plain(o) ? machine_probe :
+	if (o->machine ? load(&fleet, &m, o->machine, err) :
+	    (o->facts || wants_plain(o) ? machine_probe :
 	    machine_probe_quickly)(&m, err)) {
+		fleet_clear(&fleet);
 		free(path);
 		return -1;
 	}
@@ -270,10 +321,13 @@ run(const struct setup *o, char **words, struct err *err)
 		fputs(buf_text(&text), stdout);
 		buf_clear(&text);
 	} else if (!(status = form_open(&f, &m, path, err))) {
-		status = work(&f, o, words, &m, err);
+		status = take_hosts(&f, &fleet, err);
+		if (!status)
+			status = work(&f, o, words, &m, err);
 		form_clear(&f);
 	}
 	machine_clear(&m);
+	fleet_clear(&fleet);
 	free(path);
 	return status;
 }

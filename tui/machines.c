@@ -320,7 +320,9 @@ open_page(struct screen *s, struct err *err)
 	}
 	r->ssh_config = s->form->beside.ssh_config;
 	s->data[STEP_MACHINES] = r;
-	return 0;
+	/* A file told of them: they may be out of reach. */
+	return s->form->fleet ? roster_take(r, s->form, s->form->fleet, err) :
+	    0;
 }
 
 /* Undo, a draft, another file: the list may be another one. */

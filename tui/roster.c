@@ -141,6 +141,16 @@ bad:
 	return -1;
 }
 
+/* A proposal is for machines of which all is known that will be. */
+static void
+show_fleet(struct roster *r, struct form *f)
+{
+	f->fleet = r->hosts.count ? &r->fleet : NULL;
+	for (size_t i = 0; i < r->hosts.count; i++)
+		if (r->state[i] < ROSTER_KNOWN)
+			f->fleet = NULL;
+}
+
 bool
 roster_sync(struct roster *r, struct form *f)
 {
@@ -155,7 +165,7 @@ roster_sync(struct roster *r, struct form *f)
 	if (!same(&now, &r->hosts)) {
 		changed = move(r, &now) == 0;
 		r->settled = !r->hosts.count;
-		f->fleet = r->hosts.count ? &r->fleet : NULL;
+		show_fleet(r, f);
 	} else if (now.count) {		/* slots may differ */
 		struct hosts old = r->hosts;
 
@@ -164,6 +174,47 @@ roster_sync(struct roster *r, struct form *f)
 	}
 	hosts_clear(&now);
 	return changed;
+}
+
+int
+roster_take(struct roster *r, struct form *f, const struct fleet *fleet,
+    struct err *err)
+{
+	struct buf	list = BUF_INIT, text = BUF_INIT;
+	struct fleet	copy = FLEET_INIT;
+	int		status = fleet_yaml(fleet, &text) ? err_nomem(err) :
+			    fleet_parse(&copy, buf_text(&text), text.len,
+			    "machines", NULL, err);
+
+	for (size_t i = 0; i < copy.count; i++)
+		buf_addf(&list, "%s%s", i ? "," : "", copy.machine[i].host ?
+		    copy.machine[i].host : copy.machine[i].hostname);
+	if (!status)
+		status = form_set(f, ITEM_hosts, buf_text(&list), ORIGIN_FILE,
+		    err);
+	if (!status) {
+		r->turn = f->turn;
+		roster_sync(r, f);
+		for (size_t i = 0; i < copy.count; i++)
+			r->state[i] = copy.machine[i].problem ? ROSTER_FAILED :
+			    ROSTER_KNOWN;
+		fleet_clear(&r->fleet);
+		r->fleet = copy;
+		copy = (struct fleet)FLEET_INIT;
+		for (size_t i = 0; i < r->fleet.count; i++) {
+			struct machine *m = &r->fleet.machine[i];
+
+			if (!m->host && !(m->host = strdup(m->hostname)))
+				status = err_nomem(err);
+		}
+		show_fleet(r, f);
+	}
+	if (!status)
+		status = roster_settle(r, f, err);
+	fleet_clear(&copy);
+	buf_clear(&text);
+	buf_clear(&list);
+	return status;
 }
 
 /* --- the child --- */
@@ -383,6 +434,8 @@ roster_wake(struct roster *r, struct form *f)
 		roster_go(r);
 		news = true;
 	}
+	if (news)
+		show_fleet(r, f);
 	if (!r->running && !r->settled)
 		roster_settle(r, f, NULL);
 	return news;

@@ -50,6 +50,11 @@ void roster_clear(struct roster *r);
  * that were there what is known stays.  True where something changed. */
 bool roster_sync(struct roster *r, struct form *f);
 
+/* Takes machines that need not be asked, as a file told of them, with their names
+ * as the form's list. */
+int  roster_take(struct roster *r, struct form *f, const struct fleet *fleet,
+    struct err *err);
+
 /* Asks those that wait, where nobody is asked now. */
 void roster_go(struct roster *r);
 /* All once more; one; all, and the network between them. */

@@ -60,7 +60,7 @@ probe_read_files(struct fleet *fleet, const struct strv *paths,
 	int		status = 0;
 
 	for (size_t i = 0; i < paths->count && !status; i++)
-		status = fleet_read(fleet, paths->item[i], &warnings, err);
+		status = fleet_load(fleet, paths->item[i], &warnings, err);
 	for (size_t i = 0; i < warnings.count; i++)
 		fprintf(stderr, "accel: warning: %s\n", warnings.item[i]);
 	strv_clear(&warnings);
