@@ -95,6 +95,10 @@ warn_guesses(struct advice *a, const struct advice_order *o,
 	int				 ret = 0;
 	bool				 fsdp = p->type == dist_FSDP;
 
+	if (a->model.positions && a->sequence > (long)a->model.positions)
+		ret |= strv_addf(&a->warnings, "The model has positions for "
+		    "%d tokens, and a sequence has %ld.",
+		    (int)a->model.positions, a->sequence);
 	if (a->shape_guess)
 		ret |= strv_addf(&a->warnings, "The model's shape is a guess, "
 		    "%d layers of %d: give its config.json, or --layers and "

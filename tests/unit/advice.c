@@ -1,87 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The advice: the cases that an expert would decide, what must hold of every
- * proposal, and its times against published ones.
+ * The advice: the cases that an expert would decide, and what must hold of every
+ * proposal.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "runtime/base/buf.h"
-#include "runtime/base/err.h"
-#include "runtime/config/advice.h"
-#include "runtime/config/advice_intern.h"
 #include "runtime/config/rules.h"
-#include "tests/tap.h"
+#include "tests/unit/advice.h"
 
-static const struct { const char *name, *json; } models[] = {
-	{ "12M", "{\"model_type\": \"gpt2\", \"n_embd\": 256, \"n_layer\": 12, "
-	    "\"n_head\": 8, \"n_positions\": 512, \"vocab_size\": 8000}" },
-	{ "124M", "{\"model_type\": \"gpt2\", \"n_embd\": 768, \"n_layer\": 12,"
-	    "\"n_head\": 12, \"n_positions\": 1024, \"vocab_size\": 50257}" },
-	{ "1.3B", "{\"model_type\": \"opt\", \"architectures\": "
-	    "[\"OPTForCausalLM\"], \"hidden_size\": 2048, "
-	    "\"num_hidden_layers\": 24, \"num_attention_heads\": 32, "
-	    "\"ffn_dim\": 8192, \"max_position_embeddings\": 2048, "
-	    "\"vocab_size\": 50272}" },
-	{ "7B", "{\"model_type\": \"llama\", \"architectures\": "
-	    "[\"LlamaForCausalLM\"], \"hidden_size\": 4096, "
-	    "\"intermediate_size\": 11008, \"num_hidden_layers\": 32, "
-	    "\"num_attention_heads\": 32, \"max_position_embeddings\": 4096, "
-	    "\"vocab_size\": 32000}" },
-	{ "8B", "{\"model_type\": \"llama\", \"architectures\": "
-	    "[\"LlamaForCausalLM\"], \"hidden_size\": 4096, "
-	    "\"intermediate_size\": 14336, \"num_hidden_layers\": 32, "
-	    "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, "
-	    "\"max_position_embeddings\": 131072, \"vocab_size\": 128256}" },
-	{ "13B", "{\"model_type\": \"llama\", \"architectures\": "
-	    "[\"LlamaForCausalLM\"], \"hidden_size\": 5120, "
-	    "\"intermediate_size\": 13824, \"num_hidden_layers\": 40, "
-	    "\"num_attention_heads\": 40, \"max_position_embeddings\": 4096, "
-	    "\"vocab_size\": 32000}" },
-	{ "70B", "{\"model_type\": \"llama\", \"architectures\": "
-	    "[\"LlamaForCausalLM\"], \"hidden_size\": 8192, "
-	    "\"intermediate_size\": 28672, \"num_hidden_layers\": 80, "
-	    "\"num_attention_heads\": 64, \"num_key_value_heads\": 8, "
-	    "\"max_position_embeddings\": 4096, \"vocab_size\": 32000}" },
-};
-
-static void
-model_named(struct model *m, const char *name)
+static bool
+says(const struct strv *list, const char *part)
 {
-	struct err	err = ERR_INIT;
-
-	for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-		if (!strcmp(models[i].name, name)) {
-			if (model_parse(m, models[i].json,
-			    strlen(models[i].json), name, &err) < 0 ||
-			    model_settle(m, &err) < 0)
-				printf("Bail out! %s\n", err.text);
-			return;
-		}
-	printf("Bail out! no model %s\n", name);
-}
-
-struct fleet {
-	struct advice_host	*host;
-	size_t			 count;
-};
-
-/* Words with blanks between. */
-static void
-fleet_of(struct fleet *f, const char *text)
-{
-	struct err	err = ERR_INIT;
-	char		word[80];
-
-	*f = (struct fleet){ NULL, 0 };
-	while (*text) {
-		size_t	n = strcspn(text, " ");
-
-		snprintf(word, sizeof word, "%.*s", (int)n, text);
-		if (advice_hosts(&f->host, &f->count, word, &err) < 0)
-			printf("Bail out! %s\n", err.text);
-		text += n + (text[n] == ' ');
-	}
+	for (size_t i = 0; i < list->count; i++)
+		if (strstr(list->item[i], part))
+			return true;
+	return false;
 }
 
 static double
@@ -101,15 +35,6 @@ stage(const struct advice_plan *p)
 	case SHARDING_HYBRID_GRAD_OP: return 2;
 	default: return 3;
 	}
-}
-
-static bool
-says(const struct strv *list, const char *part)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strstr(list->item[i], part))
-			return true;
-	return false;
 }
 
 /* The twelve cases; -1: any. */
@@ -187,7 +112,7 @@ test_cases(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct expected	*e = &cases[i];
 		struct model		 m;
-		struct fleet		 f;
+		struct fleet_of		 f;
 		struct advice		 a;
 		struct err		 err = ERR_INIT;
 		char			 name[200];
@@ -195,7 +120,7 @@ test_cases(void)
 		    .sequence = e->sequence, .optimizer = OPTIMIZER_ADAM };
 
 		model_named(&m, e->model);
-		fleet_of(&f, e->hosts);
+		fleet_words(&f, e->hosts);
 		o.model = &m;
 		o.host = f.host;
 		o.hosts = f.count;
@@ -222,14 +147,14 @@ static void
 test_words(void)
 {
 	struct model		 m;
-	struct fleet		 f;
+	struct fleet_of		 f;
 	struct advice		 a;
 	struct advice_order	 o = { .batch = 64, .sequence = 2048,
 	    .optimizer = OPTIMIZER_ADAM };
 	bool			 host = false, zero1 = false;
 
 	model_named(&m, "7B");
-	fleet_of(&f, "8xA10:ram=256GB");
+	fleet_words(&f, "8xA10:ram=256GB");
 	o.model = &m;
 	o.host = f.host;
 	o.hosts = f.count;
@@ -241,7 +166,7 @@ test_words(void)
 	advice_clear(&a);
 	free(f.host);
 
-	fleet_of(&f, "8xMI300X");
+	fleet_words(&f, "8xMI300X");
 	o.host = f.host;
 	o.sequence = 4096;
 	advise(&a, &o, NULL);
@@ -257,7 +182,7 @@ test_words(void)
 	free(f.host);
 
 	/* A host that is much slower only holds the others up. */
-	fleet_of(&f, "8xH100:100gbit 4xT4:100gbit");
+	fleet_words(&f, "8xH100:100gbit 4xT4:100gbit");
 	o.host = f.host;
 	o.hosts = f.count;
 	model_clear(&m);
@@ -269,7 +194,7 @@ test_words(void)
 	advice_clear(&a);
 	free(f.host);
 
-	fleet_of(&f, "1xcpu:cores=16:numa=1:ram=64GB");
+	fleet_words(&f, "1xcpu:cores=16:numa=1:ram=64GB");
 	o.host = f.host;
 	o.hosts = 1;
 	f.host->cpu_bf16 = true;
@@ -283,7 +208,7 @@ test_words(void)
 	/* Parameters alone: the shape is a guess, and said to be. */
 	m = (struct model){ .params = 6738415616 };
 	model_settle(&m, NULL);
-	fleet_of(&f, "8xA100");
+	fleet_words(&f, "8xA100");
 	o.model = &m;
 	o.host = f.host;
 	advise(&a, &o, NULL);
@@ -295,92 +220,19 @@ test_words(void)
 	model_clear(&m);
 }
 
-/* The traffic of a rank and step, against ZeRO's section 7: 2 P elements, and
- * 3 P in stage 3; Accelerate's copies have float32 gradients. */
-static void
-test_traffic(void)
-{
-	static const struct {
-		enum sharding	 kind;
-		double		 bytes;		/* for each parameter */
-		long		 micros;
-	} rows[] = {
-		{ SHARDING_NONE, 2 * 4, 1 }, { SHARDING_NONE, 2 * 4, 4 },
-		{ SHARDING_ZERO1, 2 * 2, 1 }, { SHARDING_ZERO1, 2 * 2, 4 },
-		{ SHARDING_ZERO2, 2 * 2, 1 }, { SHARDING_ZERO2, 5 * 2, 4 },
-		{ SHARDING_GRAD_OP, 2 * 2, 1 }, { SHARDING_FULL, 3 * 2, 1 },
-		{ SHARDING_FULL, 12 * 2, 4 }, { SHARDING_ZERO3, 3 * 2, 1 },
-	};
-	struct model		 m;
-	struct advice_time	 t;
-	struct advice_speed	 s = { .flops16 = 1e14, .flops32 = 1e13,
-	    .memory = 1e12, .link = 1e11, .link_latency = 1e-6, .net = 1e10,
-	    .net_latency = 1e-5, .pcie = 1e10, .host_memory = 1e11,
-	    .disk = 1e9, .local = 8, .hosts = 2 };
-	struct advice_plan	 p = { .data = 16, .hosts = 2, .local = 8 };
-	double			 want, hidden;
-
-	model_named(&m, "7B");
-	p.order = (struct memory_order)MEMORY_ORDER_INIT;
-	p.order.model = &m;
-	p.order.ranks = 16;
-	p.order.training = TRAINING_BF16;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		p.order.sharding = rows[i].kind;
-		p.accumulation = rows[i].micros;
-		advice_time(&t, &p, &s);
-		want = rows[i].bytes * (double)m.params * 15 / 16;
-		ok(fabs(t.sent - want) < 1e-6 * want, "%s, %ld micro-batches: "
-		    "%.0f bytes a parameter", sharding_words[rows[i].kind].word,
-		    rows[i].micros, rows[i].bytes);
-		ok(t.across && fabs(t.slowest - 1e10) < 1, "one ring has the "
-		    "whole network of a host");
-	}
-	/* Eight rings share it where each rank has its own partners. */
-	p.accumulation = 1;
-	p.order.sharding = SHARDING_HYBRID;
-	p.order.group = 8;
-	advice_time(&t, &p, &s);
-	ok(t.across && fabs(t.slowest - 1e10 / 8) < 1, "eight rings share it");
-	want = (double)m.params * (3 * 2 * 7.0 / 8 + 2 * 2 / 8.0 / 2);
-	ok(fabs(t.sent - want) < 1e-6 * want, "hsdp: 3 P in the group, and an "
-	    "all-reduce of the shard between two");
-	hidden = t.exposed + t.hidden;
-	s.hosts = 1;
-	s.local = 16;
-	advice_time(&t, &p, &s);
-	ok(!t.across && t.exposed + t.hidden < hidden, "within one host it is "
-	    "the link alone, and faster");
-
-	/* Recomputation: a third more; frozen parameters: no weights' part. */
-	p.order.sharding = SHARDING_NONE;
-	advice_time(&t, &p, &s);
-	want = t.compute;
-	p.order.recompute = true;
-	advice_time(&t, &p, &s);
-	ok(fabs(t.compute - want * 4 / 3) < 1e-6 * want, "recomputation takes "
-	    "a third more");
-	p.order.recompute = false;
-	p.order.trained = 1;
-	advice_time(&t, &p, &s);
-	ok(t.compute < 0.75 * want && t.compute > 0.6 * want, "frozen "
-	    "parameters save about a third");
-	model_clear(&m);
-}
-
 /* Heads that four does not divide are not split in four. */
 static void
 test_heads(void)
 {
 	struct model		 m;
-	struct fleet		 f;
+	struct fleet_of		 f;
 	struct advice		 a;
 	struct advice_order	 o = { .batch = 2, .sequence = 4096,
 	    .optimizer = OPTIMIZER_ADAM, .megatron = true };
 	long			 odd;
 
 	model_named(&m, "70B");
-	fleet_of(&f, "4x8xH100:10gbit");
+	fleet_words(&f, "4x8xH100:10gbit");
 	o.model = &m;
 	o.host = f.host;
 	o.hosts = f.count;
@@ -407,17 +259,6 @@ test_heads(void)
 }
 
 /* What must hold of every proposal. */
-
-static uint64_t seed = 88172645463325252;
-
-static unsigned
-draw(unsigned n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (unsigned)(seed % n);
-}
 
 static void
 draw_host(struct advice_host *h, size_t at)
@@ -602,151 +443,6 @@ test_any(void)
 	    "larger micro-batch makes it faster");
 }
 
-/*
- * Published: Llama 2 (arXiv 2307.09288, table 2), A100 hours for 2e12 tokens,
- * 4e6 of them a step, 200 Gbit/s for each GPU; Llama 3.1 8B with FSDP
- * (torchtitan's benchmarks/llama3_h100_202412), H100 of 96 GB and 400 Gbit/s.
- * The error is told, and not tuned away.
- */
-static void
-test_published(void)
-{
-	static const struct {
-		const char	*what, *model, *hosts;
-		long		 batch, sequence;
-		double		 told;		/* tokens/s of a GPU */
-	} rows[] = {
-		{ "Llama 2 7B", "7B", "32x8xA100:1600gbit", 1024, 4096,
-		    2e12 / (184320 * 3600.0) },
-		{ "Llama 2 13B", "13B", "32x8xA100:1600gbit", 1024, 4096,
-		    2e12 / (368640 * 3600.0) },
-		{ "Llama 2 70B", "70B", "32x8xA100:1600gbit", 1024, 4096,
-		    2e12 / (1720320 * 3600.0) },
-		{ "Llama 3.1 8B, 8 GPUs", "8B", "8xH100:96GB", 16, 8192,
-		    5762 },
-		{ "Llama 3.1 8B, 128 GPUs", "8B", "16x8xH100:96GB:3200gbit",
-		    256, 8192, 5605 },
-	};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct model		m;
-		struct fleet		f;
-		struct advice		a;
-		struct advice_order	o = { .batch = rows[i].batch,
-		    .sequence = rows[i].sequence,
-		    .optimizer = OPTIMIZER_ADAM };
-		char			name[200];
-		double			got;
-
-		model_named(&m, rows[i].model);
-		fleet_of(&f, rows[i].hosts);
-		o.model = &m;
-		o.host = f.host;
-		o.hosts = f.count;
-		advise(&a, &o, NULL);
-		got = (double)rows[i].sequence * (double)rows[i].batch /
-		    a.plan.time.total / (double)a.plan.order.ranks;
-		advice_name(&a.plan, name, sizeof name);
-		printf("# %s: %.0f tokens/s of a GPU, published %.0f: "
-		    "%+.0f %% (%s)\n", rows[i].what, got, rows[i].told,
-		    100 * (got / rows[i].told - 1), name);
-		ok(got > 0.6 * rows[i].told && got < 1.6 * rows[i].told,
-		    "%s: the time is about the published one", rows[i].what);
-		advice_clear(&a);
-		free(f.host);
-		model_clear(&m);
-	}
-}
-
-static void
-test_hardware(void)
-{
-	static const struct { const char *name, *row; } rows[] = {
-		{ "NVIDIA A100-SXM4-80GB", "A100" },
-		{ "NVIDIA A100-SXM4-40GB", "A100 40GB" },
-		{ "NVIDIA A100-PCIE-40GB", "A100 PCIe" },
-		{ "NVIDIA A10", "A10" }, { "NVIDIA L40S", "L40S" },
-		{ "NVIDIA L4", "L4" }, { "Tesla T4", "T4" },
-		{ "NVIDIA H100 PCIe", "H100 PCIe" },
-		{ "NVIDIA H100 80GB HBM3", "H100" },
-		{ "GH100 [H100 SXM5 80GB]", "H100" },
-		{ "NVIDIA GeForce RTX 4090", "RTX 4090" },
-		{ "NVIDIA GeForce RTX 2080 Ti", "RTX 2080 Ti" },
-		{ "Tesla V100-SXM2-32GB", "V100" },
-		{ "AMD Instinct MI300X", "MI300X" },
-	};
-	struct hardware	h;
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		hardware_find(&h, NULL, rows[i].name, NULL, 0, 0);
-		is(h.words, rows[i].row, "%s is known", rows[i].name);
-	}
-	hardware_find(&h, "AMD", NULL, "gfx90a", 0, 0);
-	is(h.words, "MI250X", "gfx90a is known by its name");
-	hardware_find(&h, "NVIDIA", "RTX 9999", NULL, 75, 8000000000);
-	ok(h.guess && h.type == HARDWARE_FP16, "an unknown GPU of capability "
-	    "7.5 is guessed to train in float16");
-	hardware_find(&h, "NVIDIA", "L40", NULL, 0, 0);
-	ok(h.guess, "L40 is not L4");
-	for (unsigned i = 0; hardware_row(i); i++)
-		ok(hardware_row(i)->bytes >= 1e9 && hardware_row(i)->flops16 >
-		    hardware_row(i)->flops32 && (!hardware_row(i)->capability
-		    || (hardware_row(i)->capability >= 80) ==
-		    (hardware_row(i)->type == HARDWARE_BF16)),
-		    "the row of %s is sane", hardware_row(i)->words);
-}
-
-static void
-test_hosts(void)
-{
-	static const char *const bad[] = { "", "8x", "x", "0xH100", "8xH1000",
-	    "33xH100", "8xH100:", "8xH100:fast", "8x80", "8x-80GB",
-	    "8xH100:ram=much", "99999999xH100", "8xH100:0gbit",
-	    "1x1x1xH100", "5000x1xH100", "8xH100::nvlink" };
-	static const char	letters[] = "0123456789xXHA10GBgbit:=ramcpu.-\377";
-	struct fleet		f;
-	struct err		err = ERR_INIT;
-	char			text[40];
-	int			odd = 0;
-
-	fleet_of(&f, "2x8xh100:100gbit 4xA100:40GB:pcie:no-peer 8x80GB:nvlink "
-	    "RTX4090 1xcpu:cores=64:numa=4:ram=512GB");
-	ok(f.count == 6, "five words, six hosts");
-	ok(f.host[1].gpus == 8 && f.host[1].gpu[7].capability == 90 &&
-	    f.host[0].net > 12.4e9 && f.host[0].net < 12.6e9,
-	    "hosts x GPUs x name : network");
-	ok(f.host[2].gpu[0].bytes == 40000000000 && f.host[2].no_peer &&
-	    f.host[2].link == HARDWARE_PCIE, "details win over the table");
-	ok(f.host[3].gpu[0].bytes == 80000000000 && f.host[3].link ==
-	    HARDWARE_NVLINK && !*f.host[3].gpu[0].model, "memory alone");
-	ok(f.host[4].gpus == 1, "one without a number");
-	ok(!f.host[5].gpus && f.host[5].cores == 64 && f.host[5].numa == 4 &&
-	    f.host[5].memory == 512000000000, "no GPU at all");
-	is(f.host[5].name, "host6", "they have names");
-	free(f.host);
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		f = (struct fleet){ NULL, 0 };
-		ok(advice_hosts(&f.host, &f.count, bad[i], &err) < 0 &&
-		    !f.count && *err.text && *err.hint, "refused: \"%s\"",
-		    bad[i]);
-		free(f.host);
-	}
-	for (int i = 0; i < 20000; i++) {
-		unsigned	n = draw(sizeof text - 1);
-
-		for (unsigned k = 0; k < n; k++)
-			text[k] = letters[draw(sizeof letters - 1)];
-		text[n] = '\0';
-		f = (struct fleet){ NULL, 0 };
-		if (advice_hosts(&f.host, &f.count, text, &err) == 0)
-			odd += !f.count || f.host[0].gpus > ADVICE_GPUS;
-		else
-			odd += f.count != 0;
-		free(f.host);
-	}
-	ok(!odd, "20,000 random words are hosts or refused");
-}
-
 static void
 test_refused(void)
 {
@@ -784,12 +480,8 @@ main(void)
 {
 	test_cases();
 	test_words();
-	test_traffic();
 	test_heads();
 	test_any();
-	test_published();
-	test_hardware();
-	test_hosts();
 	test_refused();
 	return tap_done();
 }

@@ -54,10 +54,14 @@ TESTS += %D%/runview
 %C%_runview_SOURCES = %D%/runview.c tests/tap.h
 %C%_runview_LDADD = tui/libtui.la -lm
 
-check_PROGRAMS += %D%/advice
-TESTS += %D%/advice
-%C%_advice_SOURCES = %D%/advice.c tests/tap.h
+check_PROGRAMS += %D%/advice %D%/advice_time %D%/hardware
+TESTS += %D%/advice %D%/advice_time %D%/hardware
+%C%_advice_SOURCES = %D%/advice.c %D%/advice.h tests/tap.h
 %C%_advice_LDADD = runtime/config/libconfig.la -lm
+%C%_advice_time_SOURCES = %D%/advice_time.c %D%/advice.h tests/tap.h
+%C%_advice_time_LDADD = runtime/config/libconfig.la -lm
+%C%_hardware_SOURCES = %D%/hardware.c %D%/advice.h tests/tap.h
+%C%_hardware_LDADD = runtime/config/libconfig.la
 
 check_PROGRAMS += %D%/fleetadvice
 TESTS += %D%/fleetadvice
