@@ -15,9 +15,11 @@
  *
  * Every rank runs the same calls in the same order.  Calls return ACCEL_OK or
  * another accel_status; out-parameters come last; buffers are the caller's.
- * Nothing here prints (but accel_print), exits, or calls back from another
- * thread (but a loader that was told to, see prefetch).  One thread
- * uses an accel; accel_abort may be called by any.
+ * Nothing here exits; nothing prints but accel_print, and a line on stderr where
+ * a tracker fails.  Functions of the program are called by the thread that
+ * called libaccel, but for a loader's source with a prefetch of more than 0.
+ * One thread at a time uses an accel: THREADS in libaccel(3) says of each call
+ * who may make it.
  *
  * When a rank dies or falls silent, the call that the others are in (or their
  * next one) returns ACCEL_EPEER and accel_errmsg names the rank.  After that
@@ -31,7 +33,10 @@
  * come (120); ACCEL_TIMEOUT, seconds that any wait may take before it names
  * the rank that has not come and ends the job (600; 0: no limit); ACCEL_DEBUG,
  * 1 to compare each collective's arguments and after each step the parameters
- * on all ranks; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl (mpi); ACCEL_PLUGIN_DIR, their folder.
+ * on all ranks; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl
+ * (mpi); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file or
+ * a descriptor for whoever watches; ACCEL_PROFILE, a prefix for traces;
+ * ACCEL_SAVE_TIMEOUT, seconds that a save under way may take (600).
  * None set: one process alone.
  */
 #ifndef ACCEL_H

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/base/err.h"
 
@@ -48,12 +49,28 @@ state_set_add(struct state_set *s, const char *stem, const char *name,
 	return 0;
 }
 
+/* In large pages, where they are to be had: a copy of gigabytes would spend
+ * most of its time on the first touch of small ones. */
+static void *
+room_for(uint64_t bytes)
+{
+	const size_t page = (size_t)2 << 20;
+	void *room;
+
+	if (bytes < page)
+		return malloc(bytes + 1);
+	room = aligned_alloc(page, (bytes + page - 1) / page * page);
+	if (room != NULL)
+		madvise(room, bytes, MADV_HUGEPAGE);
+	return room;
+}
+
 static int
 own(struct state_item *item, struct err *err)
 {
 	if (item->own != NULL)
 		return 0;
-	item->own = malloc(item->bytes + 1);
+	item->own = room_for(item->bytes);
 	if (item->own == NULL)
 		return err_set(err, "no memory for a copy of %s (%llu bytes)",
 		    item->name, (unsigned long long)item->bytes);

@@ -7,3 +7,8 @@ tests_bench_vec_SOURCES = tests/bench/vec.c
 tests_bench_vec_CFLAGS  = $(AM_CFLAGS) -fopenmp-simd -fno-math-errno \
 	-fassociative-math -fno-signed-zeros -fno-trapping-math
 tests_bench_vec_LDADD   = runtime/train/libtrain.la
+# Checkpoints: tests/bench/save [MILLIONS [DIR]]
+EXTRA_PROGRAMS += tests/bench/save
+CLEANFILES += tests/bench/save
+tests_bench_save_SOURCES = tests/bench/save.c
+tests_bench_save_LDADD   = libaccel.la runtime/base/libbase.la
