@@ -16,11 +16,13 @@ static const struct choice optimizers[] = {
 };
 
 static const struct field seeds[] = {
-#define SEED(symbol, key_, type_, def_, ask_, help_, ...)		\
+#define SEED(symbol, key_, type_, def_, ask_, ...)			\
 	{ .key = key_, .type = type_, .def.s = def_, .ask = ask_,	\
-	    .help = help_, .group = "", .member = "", .when_text = "true", \
+	    .group = "", .member = "", .when_text = "true",		\
 	    .title = "Model, for the memory estimate",			\
-	    .flags = FIELD_NOFLAG | FIELD_MEMORY, __VA_ARGS__ },
+	    .flags = FIELD_NOFLAG | FIELD_MEMORY,			\
+	    /* and the named cells behind it */				\
+	    .help = __VA_ARGS__ },
 #include "tui/seed.def"
 #undef SEED
 };

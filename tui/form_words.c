@@ -129,7 +129,7 @@ const char *
 item_title(int item)
 {
 	return item == FIELD_main_distributed_type ? "Strategy" :
-	    item_row(item)->title;
+	    item == (int)ITEM_hosts ? "Machines" : item_row(item)->title;
 }
 
 void

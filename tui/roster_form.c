@@ -205,6 +205,8 @@ set_list(struct roster *r, struct form *f, const struct hosts *hosts,
 {
 	struct buf	 list = BUF_INIT;
 	struct moment	*m = form_begin(f);
+	char		 count[24];
+	long		 ranks = 0;
 	int		 status;
 
 	if (!m)
@@ -214,9 +216,17 @@ set_list(struct roster *r, struct form *f, const struct hosts *hosts,
 	status = buf_failed(&list) ? err_nomem(err) : moment_set(m, ITEM_hosts,
 	    buf_text(&list), ORIGIN_USER, err);
 	buf_clear(&list);
-	if (!status && !hosts->count)	/* this machine alone, again */
-		status = moment_set(m, FIELD_main_num_machines, "1",
+	/* At once, so that who does not wait for the answers saves what fits;
+	 * without hosts it is this machine alone, again. */
+	snprintf(count, sizeof count, "%zu", hosts->count ? hosts->count : 1);
+	if (!status)
+		status = moment_set(m, FIELD_main_num_machines, count,
 		    ORIGIN_FOUND, err);
+	for (size_t i = 0; i < hosts->count; i++)
+		ranks += hosts->host[i].slots ? hosts->host[i].slots : 1;
+	snprintf(count, sizeof count, "%ld", ranks);
+	if (!status && hosts->count > 1)
+		status = put(f, m, FIELD_main_num_processes, count, err);
 	f->changed = -1;
 	if (form_finish(f, status))
 		return -1;

@@ -28,11 +28,11 @@ endif
 %C%_hosts_tests = %D%/elastic.t %D%/launch.t %D%/orphans.t %D%/slurm.t %D%/ssh-link.t
 %C%_hosts_tests += %D%/check.t %D%/env.t %D%/pmix.t %D%/ssh-config.t %D%/sync.t
 %C%_hosts_tests += %D%/failfast.t %D%/login.t
-%C%_hosts_tests += %D%/probe.t
+%C%_hosts_tests += %D%/newcomer.t %D%/probe.t
 %C%_hosts_tests += %D%/output.t
 dist_check_SCRIPTS += $(%C%_hosts_tests)
 TESTS      += $(%C%_hosts_tests)
-EXTRA_DIST += %D%/netns.sh %D%/rank.sh %D%/screen.py %D%/terminal.py
+EXTRA_DIST += %D%/netns.sh %D%/rank.sh %D%/press.py %D%/screen.py %D%/terminal.py
 check_PROGRAMS += %D%/meet
 %C%_meet_SOURCES = %D%/meet.c
 dist_check_SCRIPTS += %D%/ports.t %D%/signals.t
