@@ -30,26 +30,29 @@ take_gpu(struct advice_host *h, const struct gpu *g)
 	to->bytes = g->memory;
 }
 
-/* Whether links of this kind or better join all usable GPUs, as a ring of NCCL
- * needs them; the least speed of those is in *gbs. */
+/* Between two GPUs that can be used. */
 static bool
-joined(const struct machine *m, enum link_kind kind, double *gbs)
+links(const struct machine *m, const struct link *l)
+{
+	return l->a < m->gpus && l->b < m->gpus && l->a < ADVICE_GPUS &&
+	    l->b < ADVICE_GPUS && m->gpu[l->a].usable && m->gpu[l->b].usable;
+}
+
+/* Whether links of this kind or better join all usable GPUs, as a ring of NCCL
+ * needs them. */
+static bool
+joined(const struct machine *m, enum link_kind kind)
 {
 	unsigned	group[ADVICE_GPUS], first = ADVICE_GPUS;
 
-	*gbs = 0;
 	for (unsigned i = 0; i < ADVICE_GPUS; i++)
 		group[i] = i;
 	for (size_t i = 0; i < m->links; i++) {
 		const struct link	*l = &m->link[i];
 		unsigned		 from, to;
 
-		if (l->kind < kind || l->a >= ADVICE_GPUS ||
-		    l->b >= ADVICE_GPUS || !m->gpu[l->a].usable ||
-		    !m->gpu[l->b].usable)
+		if (l->kind < kind || !links(m, l))
 			continue;
-		if (l->gbs > 0 && (*gbs <= 0 || l->gbs < *gbs))
-			*gbs = l->gbs;
 		from = group[l->b];
 		to = group[l->a];
 		for (unsigned k = 0; k < ADVICE_GPUS; k++)
@@ -67,6 +70,30 @@ joined(const struct machine *m, enum link_kind kind, double *gbs)
 	return true;
 }
 
+/* The least that a pair has of these links, and that a GPU has to all others
+ * together. */
+static void
+measure_links(const struct machine *m, enum link_kind kind, double *pair,
+    double *all)
+{
+	double	sum[ADVICE_GPUS] = { 0 };
+
+	*pair = *all = 0;
+	for (size_t i = 0; i < m->links; i++) {
+		const struct link	*l = &m->link[i];
+
+		if (l->kind < kind || !links(m, l) || l->gbs <= 0)
+			continue;
+		sum[l->a] += l->gbs * 1e9;
+		sum[l->b] += l->gbs * 1e9;
+		if (*pair <= 0 || l->gbs * 1e9 < *pair)
+			*pair = l->gbs * 1e9;
+	}
+	for (unsigned i = 0; i < ADVICE_GPUS; i++)
+		if (sum[i] > 0 && (*all <= 0 || sum[i] < *all))
+			*all = sum[i];
+}
+
 static void
 take_links(struct advice_host *h, const struct machine *m)
 {
@@ -75,18 +102,27 @@ take_links(struct advice_host *h, const struct machine *m)
 		[LINK_SWITCH] = HARDWARE_PCIE, [LINK_XGMI] = HARDWARE_XGMI,
 		[LINK_NVLINK] = HARDWARE_NVLINK,
 	};
-	double	gbs;
+	struct hardware	g;
+	double		pair, all;
+	int		k = LINK_KINDS - 1;
 
 	for (size_t i = 0; i < m->links; i++)
 		h->no_peer |= m->link[i].no_peer;
 	if (h->gpus < 2)
 		return;
-	for (int k = LINK_KINDS - 1; k > LINK_UNKNOWN; k--)
-		if (joined(m, (enum link_kind)k, &gbs)) {
-			h->link = kinds[k];
-			h->link_speed = gbs * 1e9;
-			return;
-		}
+	while (k > LINK_UNKNOWN && !joined(m, (enum link_kind)k))
+		k--;
+	if (k == LINK_UNKNOWN)
+		return;
+	measure_links(m, (enum link_kind)k, &pair, &all);
+	h->link = kinds[k];
+	h->link_speed = pair;
+	hardware_find(&g, h->gpu[0].vendor, h->gpu[0].model, h->gpu[0].arch,
+	    h->gpu[0].capability, h->gpu[0].bytes);
+	/* Several rings use all links of a GPU at once.  Behind a switch each
+	 * pair has all of them, so that the sum is more than there is. */
+	if (k >= LINK_XGMI && g.link_speed > 0)
+		h->link_speed = all < g.link_speed ? all : g.link_speed;
 }
 
 static void

@@ -28,7 +28,8 @@ struct advice_world {
 	double			 room, host_room;
 	double			 fastest;	/* FLOP/s of its best device */
 	double			 largest;	/* bytes of its largest */
-	char			 slow[128], small[128];	/* hosts */
+	char			 slow[240], small[128];	/* its slowest device,
+							 * host of the smallest */
 	uint64_t		 disk;		/* the least of a host */
 	bool			 equal;		/* as many on each host */
 	struct hardware		 least_gpu;	/* its slowest */

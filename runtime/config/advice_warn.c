@@ -33,8 +33,8 @@ warn_unequal(struct advice *a, const struct advice_order *o,
 		wait = 100 * (1 - slow / w->fastest);
 		ret |= strv_addf(&a->warnings, "%s is the slowest: with equal "
 		    "shares the fastest ranks wait for %.0f %% of each step; "
-		    "give %s a smaller share of the batch, or leave it out.",
-		    w->slow, wait, w->slow);
+		    "give it a smaller share of the batch, or leave it out.",
+		    w->slow, wait);
 	}
 	if (w->hosts > 1 && !w->equal)
 		ret |= strv_addf(&a->warnings, "The hosts have %ld to %ld "

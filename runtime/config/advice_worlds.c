@@ -79,7 +79,7 @@ add_link(struct advice_world *w, const struct advice_host *h,
 /* One GPU that takes part. */
 static void
 add_gpu(struct advice_world *w, const struct advice_host *h,
-    const struct hardware *g)
+    const char *model, const struct hardware *g)
 {
 	double	room = w->room, flops = w->speed.flops16;
 
@@ -88,7 +88,8 @@ add_gpu(struct advice_world *w, const struct advice_host *h,
 		snprintf(w->small, sizeof w->small, "%s", h->name);
 	least(&w->speed.flops16, g->flops16);
 	if (w->speed.flops16 < flops || flops <= 0) {
-		snprintf(w->slow, sizeof w->slow, "%s", h->name);
+		snprintf(w->slow, sizeof w->slow, "%s of %.100s", *model ?
+		    model : "the GPU", h->name);
 		w->least_gpu = *g;
 	}
 	least(&w->speed.flops32, g->flops32);
@@ -142,7 +143,7 @@ measure(struct advice_world *w, const struct advice_order *o)
 			if (!(w->gpus[i] >> k & 1))
 				continue;
 			find(h, k, &g);
-			add_gpu(w, h, &g);
+			add_gpu(w, h, h->gpu[k].model, &g);
 			if (!n++ || g.link_speed < one.link_speed)
 				one = g;
 		}

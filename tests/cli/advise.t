@@ -74,6 +74,35 @@ is "both files count" "$("$accel" advise --params 12M --cpu --machine here.yaml 
 is "a host is asked by its agent" "$("$accel" advise --params 12M \
 	--hosts localhost --json | grep -c '"fits": true')" 1
 
+# The machines of tests/machines, and what an expert would do there.
+on() { # MACHINE MODEL
+	case $2 in
+	*.json) set -- "$1" --model "$2" ;;
+	*) set -- "$1" --params "$2" ;;
+	esac
+	"$accel" advise "$2" "$3" --seq 2048 \
+		--machine "$top_srcdir/tests/machines/$1.yaml"
+}
+while read -r machine model want; do
+	is "$model on $machine" "$(on "$machine" "$model" | sed -n '1p')" "$want"
+done <<END
+dgx-h100 124M MULTI_GPU, no sharding, bf16, 8 processes
+dgx-h100 7b.json FSDP, full shard, bf16, 8 processes
+mi300x 7b.json FSDP, shard grad op, bf16, 8 processes
+intel-max 124M MULTI_XPU, no sharding, bf16, 4 processes
+intel-max 7b.json FSDP, shard grad op, bf16, 4 processes
+workstation 124M NO, no sharding, bf16, 1 process
+workstation 7b.json Does not fit.  The nearest way:
+container 124M NO, no sharding, bf16, 1 process
+wsl 124M NO, no sharding, bf16, 1 process
+wsl 7b.json Does not fit.  The nearest way:
+arm-server 124M MULTI_CPU, no sharding, fp32, 4 processes
+END
+out=$("$accel" advise --params 124M --seq 4096 \
+	--machine "$top_srcdir/tests/machines/workstation.yaml" | tr -s ' \n' ' ')
+has "of unequal GPUs the smallest counts" "$out" "sized by the smallest"
+has "and the slowest is named" "$out" "is the slowest"
+
 # Wrong usage and errors.
 fails() { # sentence EXIT PART args...
 	what=$1 want=$2 part=$3

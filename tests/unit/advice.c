@@ -264,7 +264,7 @@ static void
 draw_host(struct advice_host *h, size_t at)
 {
 	static const unsigned	gb[] = { 8, 11, 16, 24, 40, 48, 80, 141, 192 };
-	const struct hardware	*row = hardware_row(draw(26));
+	const struct hardware	*row = hardware_row(draw(32));
 	struct advice_gpu	 g = { .vendor = "" };
 
 	*h = (struct advice_host){ .cores = 1 + draw(128),

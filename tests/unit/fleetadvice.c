@@ -54,7 +54,19 @@ test_links(void)
 	    80 && l.host->gpu[3].bytes == 80000000000, "four GPUs");
 	ok(l.host->link == HARDWARE_NVLINK, "NVLinks that join all are the "
 	    "link, whatever lies between the others");
-	ok(fabs(l.host->link_speed - 25e9) < 1, "the slowest of them counts");
+	ok(fabs(l.host->link_speed - 75e9) < 1, "what a GPU has of them "
+	    "together counts, the least");
+	free(l.host);
+
+	/* Behind a switch each pair has all links of both. */
+	read_fleet(&l, "- hostname: switch\n  gpus:\n"
+	    GPUS("true") GPUS("true") GPUS("true")
+	    "  links:\n"
+	    "  - {a: 0, b: 1, kind: nvlink, gbs: 300}\n"
+	    "  - {a: 0, b: 2, kind: nvlink, gbs: 300}\n"
+	    "  - {a: 1, b: 2, kind: nvlink, gbs: 300}\n");
+	ok(fabs(l.host->link_speed - 300e9) < 1, "but never more than the GPU "
+	    "has");
 	free(l.host);
 
 	/* Two pairs with a bridge each. */
