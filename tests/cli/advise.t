@@ -98,10 +98,14 @@ wsl 124M NO, no sharding, bf16, 1 process
 wsl 7b.json Does not fit.  The nearest way:
 arm-server 124M MULTI_CPU, no sharding, fp32, 4 processes
 END
-out=$("$accel" advise --params 124M --seq 4096 \
-	--machine "$top_srcdir/tests/machines/workstation.yaml" | tr -s ' \n' ' ')
+has "a GPU that only holds up is left out" "$(on workstation 124M |
+    tr -s ' \n' ' ')" "1 of 2 GPUs: with the others each step would take longer"
+out=$("$accel" advise --model 7b.json --gpus 8xA100:100gbit \
+	--gpus 4xL40S:100gbit | tr -s ' \n' ' ')
 has "of unequal GPUs the smallest counts" "$out" "sized by the smallest"
-has "and the slowest is named" "$out" "is the slowest"
+out=$("$accel" advise --params 12M --gpus 4xA40:100gbit --batch 4096 \
+	--gpus 4xA10:100gbit | tr -s ' \n' ' ')
+has "and the slowest is named" "$out" "A10 of host2 is the slowest"
 
 # Wrong usage and errors.
 fails() { # sentence EXIT PART args...
