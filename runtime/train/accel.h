@@ -615,7 +615,8 @@ void	     accel_loader_free(accel_loader *l);
 int	     accel_loader_rows(const accel_loader *l);
 
 typedef struct {
-	int		 rows;		/* 0: none for this rank */
+	int		 rows;		/* 0: none for this rank (ACCEL_UNEVEN;
+					 * see accel_join) */
 	const int64_t	*index;		/* sample numbers, one a row */
 	const void	*data;		/* the rows, one behind the other */
 	const size_t	*offset;	/* row i: bytes offset[i] to [i + 1] */
@@ -718,7 +719,8 @@ accel_status accel_gather_objects_for_metrics(const accel_loader *l,
 accel_status accel_broadcast_objects(accel *a, accel_objects *o, int root);
 
 /* Runs fn on rank 0, or each host's first rank, and then on the others (say, to
- * fill a cache).  Where a first one fails no other runs, and all return its
+ * fill a cache), which wait for it as long as for any other thing
+ * (ACCEL_TIMEOUT).  Where a first one fails no other runs, and all return its
  * status; else each its own. */
 typedef accel_status (*accel_fn)(void *user);
 accel_status accel_main_first(accel *a, accel_fn fn, void *user);

@@ -357,6 +357,59 @@ places(accel *a)
 	return ACCEL_OK;
 }
 
+static float weight[1], gradient[1];
+static double given;			/* of this rank's batch */
+
+static accel_status
+backward(void *user)
+{
+	(void)user;
+	gradient[0] += (float)given;
+	return ACCEL_OK;
+}
+
+/* Short and empty batches train as they should: the mean is of the ranks that
+ * have one. */
+static accel_status
+uneven(accel *a)
+{
+	accel_tensor	 t = { .name = "w", .data = weight, .grad = gradient,
+	    .dtype = ACCEL_F32, .ndim = 1, .shape = { 1 } };
+	accel_sgd_args	 sgd = ACCEL_SGD_INIT;
+	accel_loader	*l;
+	accel_status	 st;
+	int64_t		 index[2], n = 2 * accel_world(a) + 3;
+	double		 want = 0;
+	int		 rows, active, rounds = 0, empty = 0;
+
+	sgd.lr = 1;
+	GOOD(accel_unit(a, "u", &t, 1, NULL));
+	GOOD(accel_prepare(a, 0));
+	GOOD(accel_loader_new(a, n, 2, ACCEL_UNEVEN, 0, &l));
+	while ((st = accel_next(l, index, &rows)) == ACCEL_OK) {
+		double sum[2] = { 0, rows > 0 };
+
+		for (int i = 0; i < rows; i++)
+			sum[0] += (double)(index[i] + 1);
+		given = sum[0];
+		GOOD(accel_join(a, rows > 0, &active));
+		GOOD(accel_backward(a, rows > 0 ? backward : NULL, NULL));
+		GOOD(accel_step(a, accel_sgd, &sgd));
+		GOOD(accel_all_reduce(a, sum, 2, ACCEL_F64, ACCEL_SUM));
+		HOLDS(active == (int)sum[1]);
+		want -= sum[0] / sum[1];
+		rounds++;
+		empty += active < accel_world(a);
+	}
+	HOLDS(st == ACCEL_END);
+	HOLDS(empty == (accel_world(a) > 2));
+	HOLDS(rounds == (accel_world(a) == 1 ? 3 : 2));
+	HOLDS((double)weight[0] - want < 1e-4 && want - (double)weight[0] <
+	    1e-4);
+	accel_loader_free(l);
+	return ACCEL_OK;
+}
+
 static accel_status
 fails_late(void *user, int64_t epoch_, int64_t index, void *row, size_t room,
     size_t *bytes)
@@ -435,17 +488,19 @@ differences(accel *a)
 
 static accel_status (*const parts[])(accel *) = {
 	golden, metrics, objects, resumes, states, places, dispatch,
-	differences,
+	differences, uneven,
 };
 
 static accel_status
 run(void *user)
 {
+	accel_config config = ACCEL_CONFIG_INIT;
 	accel *a;
 	accel_status st;
 
 	(void)user;
-	GOOD(accel_init(NULL, &a));
+	config.uneven = ACCEL_UNEVEN_ACTIVE;
+	GOOD(accel_init(&config, &a));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if ((st = parts[i](a)) != ACCEL_OK)
 			return st;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks forked from one program: how they begin, and each way to end. */
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "tests/train/world.h"
 
@@ -77,6 +80,53 @@ lingers(void *user)
 	return ACCEL_OK;
 }
 
+static int told[2];			/* a pipe: pids of ranks */
+
+static accel_status
+tells(void *user)
+{
+	pid_t me = getpid();
+
+	(void)user;
+	if (write(told[1], &me, sizeof(me)) != sizeof(me))
+		return ACCEL_EIO;
+	for (;;)
+		pause();
+}
+
+/* Who runs the ranks is killed: they are not left behind. */
+static void
+orphans(void)
+{
+	pid_t	middle, rank[2];
+	int	status, gone = 0;
+
+	/* Then they are ours to wait for. */
+	if (pipe(told) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+		exit(1);
+	fflush(stdout);
+	middle = fork();
+	if (middle == 0) {
+		spawn(2, tells, NULL);
+		_exit(0);
+	}
+	for (int i = 0; i < 2; i++)
+		if (read(told[0], &rank[i], sizeof(rank[i])) !=
+		    sizeof(rank[i]))
+			exit(1);
+	kill(middle, SIGKILL);
+	waitpid(middle, &status, 0);
+	for (int tries = 0; tries < 600 && gone < 2; tries++) {
+		gone += waitpid(rank[gone], &status, WNOHANG) == rank[gone];
+		poll(NULL, 0, 100);
+	}
+	ok(gone == 2, "ranks end with who runs them");
+	for (; gone < 2; gone++)
+		kill(rank[gone], SIGKILL);
+	close(told[0]);
+	close(told[1]);
+}
+
 int
 main(void)
 {
@@ -114,6 +164,7 @@ main(void)
 	is(accel_errmsg(), "accel_spawn: after 0.3 s still at work: rank 0, 2 "
 	    "(give it longer with limit_s, or look where it waits)",
 	    "names who is late");
+	orphans();
 	ok(accel_spawn(0, fails, NULL, NULL) == ACCEL_EINVAL, "not no ranks");
 	c.size = 3;
 	ok(accel_spawn(1, lingers, NULL, &c) == ACCEL_EINVAL,
