@@ -140,6 +140,10 @@ void agent_input_flush(struct agent *a);
 struct pollfd agent_input_poll(const struct agent *a);
 void agent_input_event(struct agent *a, short revents);
 
+/* agent_read.c: the start of a small file of /proc or /sys as text, "" and false
+ * where there is none. */
+bool agent_read(const char *path, char *text, size_t room);
+
 /* agent_oom.c: looks at how things are before any rank starts. */
 void agent_oom_begin(struct agent_oom *o);
 /* For a rank that SIGKILL ended, not by us: "out of memory..." or "". */

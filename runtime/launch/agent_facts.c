@@ -18,21 +18,6 @@
 
 #include "runtime/base/banned.h"
 
-/* The start of a small file, as text. */
-static bool
-read_text(const char *path, char *text, size_t room)
-{
-	int	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t	n = -1;
-
-	if (fd >= 0) {
-		n = read(fd, text, room - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 /* Calls "each" with every name in a folder; false where there is no folder. */
 static bool
 each_name(const char *folder, void (*each)(void *user, const char *name),
@@ -65,7 +50,7 @@ count_amd(void *user, const char *name)
 
 	snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%s/gpu_id",
 	    name);
-	if (isdigit((unsigned char)name[0]) && read_text(path, id, sizeof id) &&
+	if (isdigit((unsigned char)name[0]) && agent_read(path, id, sizeof id) &&
 	    strtoul(id, NULL, 10))
 		++*(long *)user;
 }
@@ -81,7 +66,7 @@ devices(struct answer *to)
 	answer_fact(to, "devices=%ld", count + amd);
 	/* NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat ...:
 	 * the first word that begins with a digit and has a point in it. */
-	if (!read_text("/proc/driver/nvidia/version", text, sizeof text))
+	if (!agent_read("/proc/driver/nvidia/version", text, sizeof text))
 		return;
 	for (word = text; *word; word += *word != '\0') {
 		size_t n = strcspn(word, " \t\n");
@@ -122,7 +107,7 @@ agent_facts(struct answer *to, const char *folder)
 		answer_fact(to, "cpus=%d", CPU_COUNT(&set));
 	else
 		answer_fact(to, "cpus=%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	if (read_text("/proc/meminfo", text, sizeof text) &&
+	if (agent_read("/proc/meminfo", text, sizeof text) &&
 	    (at = strstr(text, "MemAvailable:")))
 		answer_fact(to, "memory_free=%llu",
 		    1024 * strtoull(at + 13, NULL, 10));
@@ -256,7 +241,7 @@ agent_python(struct answer *to, const char *python)
 		    (int)strspn(base + 9, "0123456789"), base + 9);
 	if (prefix_of(python, prefix, sizeof prefix)) {
 		snprintf(path, sizeof path, "%s/pyvenv.cfg", prefix);
-		if (read_text(path, text, sizeof text)) {
+		if (agent_read(path, text, sizeof text)) {
 			system = venv_value(text, "include-system-site-packages",
 			    value, sizeof value) && !strcmp(value, "true");
 			known = look_below(prefix, version, &found);

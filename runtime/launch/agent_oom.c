@@ -30,18 +30,6 @@ static const struct {
 	{ "0::", "/sys/fs/cgroup/unified", "memory.events", "memory.max" },
 };
 
-static int
-read_text(const char *path, char *text, size_t room)
-{
-	int	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t	n = fd < 0 ? -1 : read(fd, text, room - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n < 0 ? -1 : 0;
-}
-
 /* The number behind "name " in a file of a cgroup, or -1. */
 static long
 count_of(const char *folder, const char *file, const char *name)
@@ -50,7 +38,7 @@ count_of(const char *folder, const char *file, const char *name)
 	size_t	n = strlen(name);
 
 	snprintf(path, sizeof path, "%s/%s", folder, file);
-	if (read_text(path, text, sizeof text) < 0)
+	if (!agent_read(path, text, sizeof text))
 		return -1;
 	for (at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
 		if (!strncmp(at, name, n) && at[n] == ' ')
@@ -64,7 +52,7 @@ agent_oom_begin(struct agent_oom *o)
 	char text[4096];
 
 	*o = (struct agent_oom){ .kind = -1, .began_ms = clock_ms() };
-	if (read_text("/proc/self/cgroup", text, sizeof text) < 0)
+	if (!agent_read("/proc/self/cgroup", text, sizeof text))
 		return;
 	for (int k = 0; k < (int)(sizeof kinds / sizeof *kinds); k++) {
 		const char	*at = strstr(text, kinds[k].line);
@@ -142,7 +130,7 @@ agent_oom_why(struct agent_oom *o, pid_t pid, char *why, size_t size)
 	if (o->kind >= 0) {
 		snprintf(path, sizeof path, "%s/%s", o->folder,
 		    kinds[o->kind].limit);
-		read_text(path, text, sizeof text);
+		agent_read(path, text, sizeof text);
 		bytes = strtod(text, &end);
 	}
 	/* Without a limit, version 1 says one of more bytes than there are. */

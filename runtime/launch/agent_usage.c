@@ -36,19 +36,6 @@ struct tally {			/* of a rank */
 	bool	 on_gpu;
 };
 
-/* Text of a file below /proc; false where there is none. */
-static bool
-read_proc(const char *path, char *text, size_t room)
-{
-	int	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t	n = fd < 0 ? -1 : read(fd, text, room - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 static bool
 read_process(const char *name, struct process *p)
 {
@@ -57,7 +44,7 @@ read_process(const char *name, struct process *p)
 	int		 parent, session;
 
 	snprintf(path, sizeof path, "/proc/%s/stat", name);
-	if (!read_proc(path, text, sizeof text) ||
+	if (!agent_read(path, text, sizeof text) ||
 	    !(paren = strrchr(text, ')')))	/* names hold anything */
 		return false;
 	if (sscanf(paren + 1, " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u "
@@ -134,7 +121,7 @@ memory_kib(pid_t pid, bool first)
 	unsigned long long resident, shared;
 
 	snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
-	if (!read_proc(path, text, sizeof text) ||
+	if (!agent_read(path, text, sizeof text) ||
 	    sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
 		return 0;
 	if (!first)
@@ -301,13 +288,13 @@ put_host(struct buf *out)
 	wire_put(out, (uint32_t)clock_ms());
 	wire_put(out, cpus > 0 ? (uint32_t)cpus : WIRE_UNKNOWN);
 	/* user nice system idle iowait irq softirq steal */
-	if (read_proc("/proc/stat", text, sizeof text) && sscanf(text,
+	if (agent_read("/proc/stat", text, sizeof text) && sscanf(text,
 	    "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
 	    &t[3], &t[4], &t[5], &t[6], &t[7]) == 8)
 		wire_put(out, ticks_ms(t[0] + t[1] + t[2] + t[5] + t[6] + t[7]));
 	else
 		wire_put(out, WIRE_UNKNOWN);
-	if (read_proc("/proc/meminfo", text, sizeof text) &&
+	if (agent_read("/proc/meminfo", text, sizeof text) &&
 	    (total = strstr(text, "MemTotal:")) &&
 	    (left = strstr(text, "MemAvailable:")) &&
 	    sscanf(total, "MemTotal: %llu", &all) == 1 &&

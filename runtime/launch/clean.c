@@ -205,6 +205,15 @@ clean_line(struct buf *out, const char *text, size_t n, bool colour)
 	clean_end(&c, out);
 }
 
+char *
+clean_text(const char *text)
+{
+	struct buf clean = BUF_INIT;
+
+	clean_line(&clean, text, strlen(text), false);
+	return buf_detach(&clean);
+}
+
 void
 clean_json(struct buf *out, const char *text, size_t n)
 {

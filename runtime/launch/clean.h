@@ -34,6 +34,9 @@ void clean_end(struct clean *c, struct buf *out);
 /* A whole line at once. */
 void clean_line(struct buf *out, const char *text, size_t n, bool colour);
 
+/* That line alone, by malloc; NULL without memory. */
+char *clean_text(const char *text);
+
 /* The text in quotes, as JSON has it; always valid UTF-8. */
 void clean_json(struct buf *out, const char *text, size_t n);
 #endif

@@ -35,7 +35,7 @@ libexec_PROGRAMS += accel-agent
 accel_agent_SOURCES = \
 	%D%/agent.c %D%/agent.h \
 	%D%/agent_activate.c %D%/agent_sync.c %D%/agent_tidy.c \
-	%D%/agent_check.c %D%/agent_facts.c \
+	%D%/agent_check.c %D%/agent_facts.c %D%/agent_read.c \
 	%D%/agent_machine.c %D%/agent_measure.c \
 	probes/facts.h probes/facts_gpu.c probes/facts_nic.c \
 	probes/facts_system.c probes/sysfile.c probes/sysfile.h \

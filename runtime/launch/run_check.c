@@ -14,16 +14,6 @@
 
 #include "runtime/base/banned.h"
 
-/* A host's words do nothing to a terminal. */
-static char *
-harmless(const char *text)
-{
-	struct buf clean = BUF_INIT;
-
-	clean_line(&clean, text, strlen(text), false);
-	return buf_detach(&clean);
-}
-
 static void
 note(struct run *run, size_t host, bool fatal, const char *text,
     const char *hint)
@@ -38,7 +28,7 @@ note(struct run *run, size_t host, bool fatal, const char *text,
 		return;		/* it still counts */
 	peer->trouble = more;
 	more[peer->troubles++] = (struct trouble){
-		fatal, harmless(text), harmless(hint ? hint : "") };
+		fatal, clean_text(text), clean_text(hint ? hint : "") };
 	run_tell_trouble(run, host, fatal, text, hint ? hint : "");
 }
 

@@ -29,16 +29,6 @@ survey_machine(const struct survey *s, size_t host)
 	return &s->fleet->machine[s->first + host];
 }
 
-/* A host's words do nothing to a terminal. */
-static char *
-harmless(const char *text)
-{
-	struct buf clean = BUF_INIT;
-
-	clean_line(&clean, text, strlen(text), false);
-	return buf_detach(&clean);
-}
-
 static void
 tell(struct survey *s, size_t host)
 {
@@ -59,8 +49,8 @@ survey_lose(struct survey *s, size_t host, const char *problem,
 	a->gone = true;
 	if (a->known)
 		return;
-	m->problem = harmless(problem);
-	m->hint = hint && *hint ? harmless(hint) : NULL;
+	m->problem = clean_text(problem);
+	m->hint = hint && *hint ? clean_text(hint) : NULL;
 	s->failed = s->failed || !m->problem;
 	tell(s, host);
 }
@@ -94,7 +84,7 @@ hear_hello(struct survey *s, size_t host, struct wire_frame *frame)
 	address = wire_get_text(frame);
 	if (name && *name) {
 		free(m->hostname);
-		m->hostname = harmless(name);
+		m->hostname = clean_text(name);
 	}
 	if (address)
 		snprintf(a->address, sizeof a->address, "%s", address);

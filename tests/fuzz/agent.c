@@ -20,6 +20,7 @@
 #include "runtime/launch/agent_net.c"
 #include "runtime/launch/agent_port.c"
 #undef socket
+#include "runtime/launch/agent_read.c"
 #include "runtime/launch/agent_usage.c"
 
 /* No rank: what follows a fork that fails is all that is left. */
