@@ -135,8 +135,8 @@ void machine_site(const struct machine *m, struct site *site);
 /* One line for each kind of fact. */
 int  machine_print(const struct machine *m, struct buf *out);
 
-/* What tells it from others in a list, in one line: "64 cores, 512 GiB, 8 NVIDIA
- * H100 80GB HBM3 (NVLink), 100 Gbit/s, torch 2.3.0"; or its problem. */
+/* What tells it from others in a list, in one line: "8 NVIDIA H100 80GB HBM3
+ * (NVLink), 64 cores, 512 GiB, 100 Gbit/s, torch 2.3.0"; or its problem. */
 int  machine_row(const struct machine *m, struct buf *out);
 
 /* The same in one line, for a head: "16 cores, 64 GiB, 4 GPUs". */

@@ -274,6 +274,8 @@ machine_summary(const struct machine *m, struct buf *out)
 static void
 add_models(const struct machine *m, struct buf *out)
 {
+	size_t from = out->len;
+
 	for (size_t i = 0; i < m->gpus; i++) {
 		const struct gpu *g = &m->gpu[i];
 		const char *model = g->model ? g->model : g->vendor;
@@ -290,7 +292,8 @@ add_models(const struct machine *m, struct buf *out)
 			n++;
 		}
 		if (n && !told && g->usable)
-			buf_addf(out, ", %zu %s", n, model);
+			buf_addf(out, "%s%zu %s", out->len > from ? ", " : "",
+			    n, model);
 	}
 }
 
@@ -298,25 +301,26 @@ int
 machine_row(const struct machine *m, struct buf *out)
 {
 	enum link_kind	farthest = LINK_KINDS;
+	size_t		gpus = machine_usable_gpus(m, NULL);
 	long		speed = 0;
 
 	if (m->problem) {
 		buf_adds(out, m->problem);
 		return buf_failed(out) ? -1 : 0;
 	}
-	add_count(out, "", m->cores, "core");
-	buf_addf(out, ", %.0f GiB", (double)machine_memory(m) / GIB);
-	if (machine_usable_gpus(m, NULL))
-		add_models(m, out);
-	else
-		buf_adds(out, ", no GPU");
 	for (size_t i = 0; i < m->links; i++)
 		if (m->link[i].kind < farthest)
 			farthest = m->link[i].kind;
+	/* A narrow list cuts the end. */
+	if (gpus)
+		add_models(m, out);
 	if (farthest == LINK_NVLINK)
 		buf_adds(out, " (NVLink)");
 	else if (farthest == LINK_XGMI)
 		buf_adds(out, " (xGMI)");
+	add_count(out, gpus ? ", " : "", m->cores, "core");
+	buf_addf(out, ", %.0f GiB%s", (double)machine_memory(m) / GIB,
+	    gpus ? "" : ", no GPU");
 	for (size_t i = 0; i < m->ifaces; i++)
 		if (m->iface[i].up && m->iface[i].speed > speed)
 			speed = m->iface[i].speed;

@@ -11,6 +11,8 @@
 #include "tui/roster.h"
 #include "runtime/base/banned.h"
 
+enum { PAGE = 5 };		/* lines of details that a key moves */
+
 static struct roster *
 roster_of(const struct screen *s)
 {
@@ -154,7 +156,14 @@ draw(struct screen *s, struct area a)
 	a.y += rows + 2;
 	a.h -= rows + 2;
 	add_details(r, s->row[STEP_MACHINES], &text);
-	paint_wrap(a, 0, buf_text(&text));
+	if (r->scroll > 0) {
+		long all = paint_wrap((struct area){ 0, 0, 0, a.w }, 0,
+		    buf_text(&text));
+
+		if (r->scroll > all - a.h)
+			r->scroll = all > a.h ? all - a.h : 0;
+	}
+	paint_wrap(a, r->scroll, buf_text(&text));
 	buf_clear(&text);
 }
 
@@ -266,7 +275,15 @@ act(struct screen *s, enum action action)
 
 	if (!r)
 		return false;
+	if (action != ACT_PAGEUP && action != ACT_PAGEDOWN)
+		r->scroll = 0;
 	switch (action) {
+	case ACT_PAGEUP:
+		r->scroll -= r->scroll < PAGE ? r->scroll : PAGE;
+		break;
+	case ACT_PAGEDOWN:
+		r->scroll += PAGE;
+		break;
 	case ACT_UP:	*at -= *at > 0; break;
 	case ACT_DOWN:	*at += *at < last; break;
 	case ACT_FIRST:	*at = 0; break;

@@ -39,6 +39,7 @@ struct roster {
 	size_t			 measured;	/* directions so far */
 	bool			 settled;	/* the form has what was found */
 	unsigned long		 turn;		/* the form's, at our last change */
+	long			 scroll;	/* of what is told of one */
 	char			 problem[480];	/* why nobody could be asked */
 };
 

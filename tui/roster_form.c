@@ -54,7 +54,8 @@ address_of(const struct roster *r)
 static void
 set_site(const struct roster *r, struct site *site)
 {
-	bool first = true;
+	bool first = true, enough = true;
+	long even;
 
 	hosts_site(&r->hosts, site);
 	for (size_t i = 0; i < r->hosts.count; i++) {
@@ -64,6 +65,7 @@ set_site(const struct roster *r, struct site *site)
 		if (r->state[i] != ROSTER_KNOWN)
 			continue;
 		machine_site(m, &one);
+		enough = enough && r->hosts.host[i].slots <= one.gpus;
 		if (first || one.memory < site->memory)
 			site->memory = one.memory;
 		if (first || one.gpus < site->gpus)
@@ -75,6 +77,12 @@ set_site(const struct roster *r, struct site *site)
 		site->looked = (first || site->looked) && one.looked;
 		first = false;
 	}
+	/* The rule asks for an even part of the ranks; unequal hosts have each
+	 * its own, and where that is there, so is the even one. */
+	even = r->hosts.count ? (site->slots + (long)r->hosts.count - 1) /
+	    (long)r->hosts.count : 0;
+	if (!first && enough && site->gpus && even > site->gpus)
+		site->gpus = even;
 }
 
 struct sum {
@@ -161,7 +169,6 @@ roster_settle(struct roster *r, struct form *f, struct err *err)
 	r->settled = true;
 	if (!r->hosts.count)
 		return 0;
-	set_site(r, &f->site);
 	if (!(m = same ? &f->past[f->at] : form_begin(f)))
 		return err_nomem(err);
 	for (size_t i = 0; i < r->hosts.count; i++) {
@@ -172,6 +179,7 @@ roster_settle(struct roster *r, struct form *f, struct err *err)
 			    roster_slots(&r->fleet.machine[i]) : 1;
 		print_host(h, h->slots, &list);
 	}
+	set_site(r, &f->site);
 	snprintf(count, sizeof count, "%zu", r->hosts.count);
 	status = moment_set(m, ITEM_hosts, buf_text(&list), ORIGIN_FOUND, err)
 	    || moment_set(m, FIELD_main_num_machines, count, ORIGIN_FOUND, err);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/beside %D%/facts %D%/fleet %D%/roster
-TESTS += %D%/beside %D%/facts %D%/launch-hosts.t %D%/fleet %D%/roster
+check_PROGRAMS += %D%/beside %D%/facts %D%/fleet %D%/page %D%/roster
+TESTS += %D%/beside %D%/facts %D%/launch-hosts.t %D%/fleet %D%/page \
+	%D%/roster
 dist_check_SCRIPTS += %D%/launch-hosts.t
 %C%_beside_SOURCES = %D%/beside.c
 %C%_beside_LDADD = runtime/launch/liblaunch.la
@@ -8,14 +9,23 @@ dist_check_SCRIPTS += %D%/launch-hosts.t
 %C%_facts_LDADD = probes/libprobes.la
 %C%_fleet_SOURCES = %D%/fleet.c
 %C%_fleet_LDADD = probes/libprobes.la
+%C%_page_SOURCES = %D%/page.c
+%C%_page_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+%C%_page_LDADD = tui/libtui.la $(CURSES_LIBS)
 %C%_roster_SOURCES = %D%/roster.c
 %C%_roster_LDADD = tui/libtui.la
 
 # Look at the difference before it is committed.
-update-machines: %D%/facts$(EXEEXT)
+update-machines: %D%/facts$(EXEEXT) %D%/page$(EXEEXT)
 	top_srcdir='$(top_srcdir)' UPDATE=1 %D%/facts$(EXEEXT)
+	top_srcdir='$(top_srcdir)' UPDATE=1 %D%/page$(EXEEXT)
 .PHONY: update-machines
 
 machine_names = arm-server container dgx-h100 intel-max mi300x workstation wsl
 EXTRA_DIST += %D%/README.md $(machine_names:%=%D%/%.machine) \
 	$(machine_names:%=%D%/%.yaml)
+page_names = add add-twice add-wrong brought-back failed further hosts import \
+	import-file network removed review
+EXTRA_DIST += $(page_names:%=%D%/page-%-60x16.screen) \
+	$(page_names:%=%D%/page-%-80x24.screen) \
+	$(page_names:%=%D%/page-%-100x30.screen)
