@@ -7,7 +7,7 @@
 
 #include "runtime/base/banned.h"
 
-enum { ROWS, BYTES, ROOM, GATHER_ARGS };
+enum { ROWS, BYTES, ROOM, BATCH, GATHER_ARGS };
 
 /* Puts the ranks' rows, which lie "most" rows apart, behind one another. */
 static void
@@ -53,13 +53,15 @@ move_rows(accel *a, const int64_t *each, const void *in, size_t row_bytes,
 }
 
 accel_status
-accel__gather(accel *a, const char *call, const char *fault, const void *in,
-    size_t nrow, size_t row_bytes, void *out, size_t room, size_t *n)
+accel__gather(accel *a, const char *call, const char *fault, int64_t batch,
+    const void *in, size_t nrow, size_t row_bytes, void *out, size_t room,
+    size_t *n)
 {
 	struct arg arg[GATHER_ARGS] = {
 		{ "the number of rows", (int64_t)nrow, false },
 		{ "row_bytes", (int64_t)row_bytes, true },
 		{ "room", (int64_t)room, false },
+		{ "the batch", batch, true },
 	};
 	size_t		 total = 0;
 	int64_t		*each;
@@ -93,7 +95,7 @@ accel_gather(accel *a, const void *in, size_t nrow, size_t row_bytes,
 
 	if (row_bytes > 0 && nrow > PTRDIFF_MAX / row_bytes)
 		fault = "so many rows have no memory";
-	return accel__gather(a, "accel_gather", fault, in, nrow, row_bytes,
+	return accel__gather(a, "accel_gather", fault, 0, in, nrow, row_bytes,
 	    out, room, n);
 }
 
@@ -120,7 +122,7 @@ accel_gather_for_metrics(const accel_loader *l, const void *in,
 {
 	const char *fault = accel__no_batch(l);
 
-	return accel__gather(l->a, "accel_gather_for_metrics", fault, in,
-	    fault != NULL ? 0 : accel__rows_to_report(l), row_bytes, out,
+	return accel__gather(l->a, "accel_gather_for_metrics", fault, l->round,
+	    in, fault != NULL ? 0 : accel__rows_to_report(l), row_bytes, out,
 	    (size_t)l->plan.total, nrow);
 }

@@ -41,8 +41,8 @@ size_t accel__rows_to_report(const accel_loader *l);
 /* A fault for accel__agree where there is no such batch, or NULL. */
 const char *accel__no_batch(const accel_loader *l);
 
-/* accel_gather, under the name of "call". */
+/* accel_gather, under the name of "call"; "batch" is the same on all ranks. */
 accel_status accel__gather(accel *a, const char *call, const char *fault,
-    const void *in, size_t nrow, size_t row_bytes, void *out, size_t room,
-    size_t *n);
+    int64_t batch, const void *in, size_t nrow, size_t row_bytes, void *out,
+    size_t room, size_t *n);
 #endif

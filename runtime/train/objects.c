@@ -40,7 +40,7 @@ accel_objects_free(accel_objects *o)
 	*o = (accel_objects)ACCEL_OBJECTS_INIT;
 }
 
-enum { COUNT, SIZE, OBJECT_ARGS };
+enum { COUNT, SIZE, BATCH, OBJECT_ARGS };
 
 static size_t
 objects_bytes(const accel_objects *o, size_t count)
@@ -67,13 +67,14 @@ join(accel_objects *all, const uint64_t *length, size_t count,
 }
 
 static accel_status
-gather_objects(accel *a, const char *call, const char *fault,
+gather_objects(accel *a, const char *call, const char *fault, int64_t batch,
     const accel_objects *mine, size_t count, accel_objects *all)
 {
 	size_t		 bytes = fault ? 0 : objects_bytes(mine, count);
 	struct arg	 arg[OBJECT_ARGS] = {
 		{ "count", (int64_t)count, false },
 		{ "bytes", (int64_t)bytes, false },
+		{ "the batch", batch, true },
 	};
 	size_t		 total = 0, size = 0, n;
 	int64_t		*each;
@@ -103,11 +104,11 @@ gather_objects(accel *a, const char *call, const char *fault,
 	}
 	for (size_t i = 0; i < count; i++)
 		own[i] = mine->offset[i + 1] - mine->offset[i];
-	st = accel__gather(a, call, NULL, own, count, sizeof(*own), length,
-	    total, &n);
+	st = accel__gather(a, call, NULL, batch, own, count, sizeof(*own),
+	    length, total, &n);
 	if (st == ACCEL_OK)
-		st = accel__gather(a, call, NULL, mine->data, bytes, 1, data,
-		    size, &n);
+		st = accel__gather(a, call, NULL, batch, mine->data, bytes, 1,
+		    data, size, &n);
 	if (st == ACCEL_OK)
 		st = join(all, length, total, data);
 	if (st != ACCEL_OK)
@@ -122,7 +123,7 @@ out:
 accel_status
 accel_gather_objects(accel *a, const accel_objects *mine, accel_objects *all)
 {
-	return gather_objects(a, "accel_gather_objects", NULL, mine,
+	return gather_objects(a, "accel_gather_objects", NULL, 0, mine,
 	    mine->count, all);
 }
 
@@ -135,7 +136,7 @@ accel_gather_objects_for_metrics(const accel_loader *l,
 	if (fault == NULL && mine->count != (size_t)l->given)
 		fault = "there must be one object a row of the batch";
 	return gather_objects(l->a, "accel_gather_objects_for_metrics", fault,
-	    mine, fault != NULL ? 0 : accel__rows_to_report(l), all);
+	    l->round, mine, fault != NULL ? 0 : accel__rows_to_report(l), all);
 }
 
 accel_status

@@ -461,7 +461,9 @@ static accel_status
 differences(accel *a)
 {
 	accel_loader	*l;
-	int		 last = accel_on_last(a), world = accel_world(a);
+	int64_t		 index[2], out[MOST];
+	size_t		 n;
+	int		 rows, last = accel_on_last(a), world = accel_world(a);
 
 	HOLDS(accel_loader_new(a, 0, 2, 0, 0, &l) == ACCEL_EINVAL &&
 	    l == NULL);
@@ -478,6 +480,16 @@ differences(accel *a)
 	HOLDS(accel_loader_new(a, last ? 6 : 5, 2, 0, 0, &l) ==
 	    ACCEL_EMISMATCH);
 	HOLDS(strstr(accel_errmsg(), "the number of samples is 5 on rank 0"));
+	/* One rank has gone on by itself. */
+	GOOD(accel_loader_new(a, 100, 2, 0, 0, &l));
+	GOOD(accel_next(l, index, &rows));
+	if (last)
+		GOOD(accel_next(l, index, &rows));
+	HOLDS(accel_gather_for_metrics(l, index, 8, out, &n) ==
+	    ACCEL_EMISMATCH);
+	HOLDS(strstr(accel_errmsg(), "accel_gather_for_metrics: the batch is 1 "
+	    "on rank 0 and 2 on rank"));
+	accel_loader_free(l);
 	HOLDS(accel_loader_new(a, 5, 2, 0, (uint64_t)last, &l) ==
 	    ACCEL_EMISMATCH && l == NULL);
 	HOLDS(accel_loader_new(a, 5, world + 1, ACCEL_SPLIT, 0, &l) ==
