@@ -250,16 +250,58 @@ form_take(struct form *f, const char *text, size_t n, const char *name,
 	return form_finish(f, status);
 }
 
+/* Says what another moment has made of the first item that differs. */
+static void
+say_turn(struct form *f, size_t was, const char *how)
+{
+	struct buf a = BUF_INIT, b = BUF_INIT, said = BUF_INIT;
+	size_t at = f->at;
+	int first = -1, count = 0;
+
+	for (int item = 0; item < (int)ITEM_COUNT; item++) {
+		buf_clear(&a);
+		buf_clear(&b);
+		form_text(f, item, &b);
+		f->at = was;
+		form_text(f, item, &a);
+		f->at = at;
+		if (!strcmp(buf_text(&a), buf_text(&b)))
+			continue;
+		if (!count++)
+			first = item;
+	}
+	if (first >= 0) {
+		form_value(f, first, &said);
+		form_say(f, false, "%s: %s is %s%s.", how,
+		    item_row(first)->key, buf_text(&said), count > 1 ?
+		    ", and more" : "");
+		f->changed = first;
+	}
+	buf_clear(&a);
+	buf_clear(&b);
+	buf_clear(&said);
+}
+
+/* To another moment; the message says what that changes. */
+static void
+turn(struct form *f, size_t to, const char *how)
+{
+	size_t was = f->at;
+
+	f->at = to;
+	f->turn++;
+	f->message[0] = '\0';
+	f->changed = -1;
+	say_turn(f, was, how);
+	form_refresh(f);
+}
+
 bool
 form_undo(struct form *f)
 {
 	if (!f->at)
 		return false;
-	f->at--;
-	f->turn++;
-	f->message[0] = '\0';
-	f->changed = -1;
-	form_refresh(f);
+	turn(f, f->at - 1, "Taken back");
 	return true;
 }
 
@@ -268,11 +310,7 @@ form_redo(struct form *f)
 {
 	if (f->at + 1 >= f->count)
 		return false;
-	f->at++;
-	f->turn++;
-	f->message[0] = '\0';
-	f->changed = -1;
-	form_refresh(f);
+	turn(f, f->at + 1, "Made again");
 	return true;
 }
 

@@ -157,6 +157,7 @@ screen_offer_draft(struct screen *s)
 		lines_diff(buf_text(&f->first), buf_text(&f->text), f->path,
 		    "the draft", &text);
 		form_undo(f);
+		f->message[0] = '\0';
 		form_step(f, step);
 	}
 	popup_text(s, "A draft is there", buf_text(&text), "\nx",

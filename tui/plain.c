@@ -261,7 +261,10 @@ change(struct talk *t, int item, const char *text)
 static void
 turn(struct talk *t, bool done, int item)
 {
-	say(t, done ? "Done.  " : "There is nothing more.  ");
+	if (done && *t->f->message)
+		say(t, "%s  ", t->f->message);
+	else
+		say(t, done ? "Done.  " : "There is nothing more.  ");
 	say_value(t, item, "The answer is");
 }
 
