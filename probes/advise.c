@@ -195,7 +195,8 @@ fleet_advise(const struct fleet *f, struct advice_host **list, size_t *count,
 	struct advice_host	*more;
 
 	for (size_t i = 0; i < f->count; i++) {
-		if (f->machine[i].problem)
+		if (f->machine[i].problem || (!f->machine[i].cores &&
+		    !f->machine[i].gpus))
 			continue;
 		more = realloc(*list, (*count + 1) * sizeof *more);
 		if (!more)

@@ -16,7 +16,8 @@ void machine_advise(const struct machine *m, struct advice_host *h);
 
 /* Adds each machine of the fleet to the list, which free() frees, with what was
  * measured between them: the slowest way that one has.  A machine that could
- * not be asked is left out.  -1 only without memory. */
+ * not be asked, or of which nothing is known, is left out.  -1 only without
+ * memory. */
 int  fleet_advise(const struct fleet *f, struct advice_host **list,
     size_t *count, struct err *err);
 #endif

@@ -228,9 +228,14 @@ work(struct form *f, const struct setup *o, char **words,
 		err_set(err, "%s exists already", f->path);
 		return err_hint(err, "--force replaces it, --set changes it");
 	}
-	if (o->defaults && f->saved.len && form_propose(f, err))
+	if (apply_seeds(f, o, err))
 		return -1;
-	if (apply_sets(f, o, err) || apply_seeds(f, o, err))
+	/* A new file was proposed by the machine; now the model is known. */
+	if (o->defaults && (f->saved.len || o->model) && form_propose(f, err))
+		return -1;
+	if (!o->defaults && !f->saved.len && o->model)
+		form_propose(f, NULL);
+	if (apply_sets(f, o, err))
 		return -1;
 	if (answer(f, o, &status, err))
 		return status;

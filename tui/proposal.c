@@ -149,7 +149,7 @@ static int
 nothing_fits(struct err *err)
 {
 	err_set(err, "no way to train this model fits these machines");
-	return err_hint(err, "w says what would");
+	return err_hint(err, "w says what would, and so does accel advise");
 }
 
 int

@@ -154,4 +154,15 @@ is "and nothing of it lost" "$(cat "$work/bad.yaml")" 'distributed_typ: NO'
 has "--help" "$("$setup" --help)" "--config_file"
 has "--version" "$("$setup" --version)" "accel-setup "
 has "--facts" "$("$setup" --facts)" "8 cores"
+# A model by flag, and a machine by file: the whole proposal, unasked.
+machines=$top_srcdir/tests/machines
+out=$("$setup" --machine "$machines/dgx-h100.yaml" --model 7B --defaults --print \
+	--config_file "$work/n.yaml")
+is "--defaults with --model proposes for the model" \
+	"$(echo "$out" | grep -c 'fsdp_version\|zero_stage')" 1
+has "on all GPUs of the machine" "$out" "num_processes: 8"
+out=$("$setup" --machine "$machines/wsl.yaml" --model 70B --defaults --print \
+	--config_file "$work/n.yaml" 2>&1)
+is "where nothing fits it is an error" $? 1
+has "which is said" "$out" "no way to train this model fits"
 done_testing

@@ -109,11 +109,11 @@ test_network(void)
 	    "  - {name: ib1, up: true, speed: 200000, rdma: mlx5_1}\n"
 	    "  - {name: ib2, up: false, speed: 200000, rdma: mlx5_2}\n"
 	    "  - {name: eth0, up: true, speed: 10000}\n"
-	    "- hostname: b\n  interfaces:\n"
+	    "- hostname: b\n  cores: 4\n  interfaces:\n"
 	    "  - {name: eth0, up: true, speed: 10000}\n"
 	    "  - {name: eth1, up: true, speed: 25000}\n"
 	    "  - {name: lo, up: true, loopback: true, speed: 99999}\n"
-	    "- hostname: c\n"
+	    "- hostname: c\n  cores: 4\n"
 	    "- hostname: gone\n  problem: does not answer\n"
 	    "network:\n"
 	    "- {from: 1, to: 2, latency_us: 30, gbit_s: 9.4}\n"
@@ -133,7 +133,7 @@ test_network(void)
 	ok(l.host[2].net_measured, "a way that timed out says nothing");
 	free(l.host);
 
-	read_fleet(&l, "- hostname: b\n  interfaces:\n"
+	read_fleet(&l, "- hostname: b\n  cores: 4\n  interfaces:\n"
 	    "  - {name: eth0, up: true, speed: 10000}\n"
 	    "  - {name: eth1, up: true, speed: 25000}\n"
 	    "  - {name: lo, up: true, loopback: true, speed: 99999}\n");
