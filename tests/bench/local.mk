@@ -12,3 +12,14 @@ EXTRA_PROGRAMS += tests/bench/save
 CLEANFILES += tests/bench/save
 tests_bench_save_SOURCES = tests/bench/save.c
 tests_bench_save_LDADD   = libaccel.la runtime/base/libbase.la
+# Beside MPI itself; tests/bench/train.py runs it beside torch as well.
+EXTRA_DIST += tests/bench/train.py
+if HAVE_BLAS
+if HAVE_MPICH
+EXTRA_PROGRAMS += tests/bench/train
+tests_bench_train_SOURCES  = tests/bench/train.c
+tests_bench_train_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
+tests_bench_train_CFLAGS   = $(AM_CFLAGS) -O3 $(BLAS_CFLAGS)
+tests_bench_train_LDADD    = libaccel.la $(MPICH_LIBS) $(BLAS_LIBS)
+endif
+endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * train: what libaccel costs and hides; train.py runs it beside its peers.
+ *
+ *	train overhead		one rank: a step of about 1 ms with and without
+ *	train reduce [MAX]	all-reduce by libaccel and by MPI itself, in turns
+ *	train poll		what the thread takes from who computes
+ *	train model [STEPS [ROWS]]	12.2M parameters: with exchange, without, and
+ *				the exchange alone
+ */
+#include <cblas.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/train/accel.h"
+
+enum { LAYERS = 6, C = 384, F = 4 * C, V = 4096, PER_LAYER = 4 };
+
+static accel *a;
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+must(accel_status st)
+{
+	if (st < 0) {
+		fprintf(stderr, "train: %s\n", accel_errmsg());
+		exit(1);
+	}
+}
+
+static int
+by_size(const void *x, const void *y)
+{
+	double d = *(const double *)x - *(const double *)y;
+
+	return (d > 0) - (d < 0);
+}
+
+static double
+median(double *x, int n)
+{
+	qsort(x, (size_t)n, sizeof(*x), by_size);
+	return x[n / 2];
+}
+
+static float *
+floats(size_t n)
+{
+	float *p = malloc(n * sizeof(*p));
+
+	for (size_t i = 0; p != NULL && i < n; i++)
+		p[i] = (float)(i % 7) * 0.01f;
+	if (p == NULL)
+		exit(1);
+	return p;
+}
+
+/* ---- overhead ------------------------------------------------------------- */
+
+enum { UNITS = 12, PART = 1024, STEP_FLOATS = UNITS * PART };
+
+static float part_w[STEP_FLOATS], part_g[STEP_FLOATS];
+static long work;			/* rounds of a unit's computation */
+
+static void
+compute(int u)
+{
+	float *x = part_g + u * PART;
+
+	for (long k = 0; k < work; k++)
+		for (int i = 0; i < PART; i++)
+			x[i] += 1e-3f * part_w[(size_t)u * PART + (size_t)i];
+}
+
+static accel_status
+small_backward(void *user)
+{
+	accel_status st = ACCEL_OK;
+
+	(void)user;
+	for (int u = UNITS - 1; u >= 0 && st == ACCEL_OK; u--) {
+		compute(u);
+		st = accel_leave(a, u);
+	}
+	return st;
+}
+
+static accel_status
+nothing(void *user, const accel_range *r, int n, int64_t step)
+{
+	(void)user;
+	(void)r;
+	(void)n;
+	(void)step;
+	return ACCEL_OK;
+}
+
+static void
+overhead(void)
+{
+	enum { ROUNDS = 4001 };
+	static double with[ROUNDS], without[ROUNDS];
+	accel_config c = ACCEL_CONFIG_INIT;
+	double t, x, y;
+
+	must(accel_init(&c, &a));
+	for (int u = 0; u < UNITS; u++) {
+		char name[8];
+		accel_tensor tensor = { name, part_w + u * PART,
+		    part_g + u * PART, ACCEL_F32, 0, 1, { PART } };
+
+		snprintf(name, sizeof(name), "%d", u);
+		must(accel_unit(a, name, &tensor, 1, NULL));
+	}
+	must(accel_prepare(a, 0));
+	for (work = 1;; work *= 2) {		/* about 1 ms */
+		t = now();
+		for (int u = 0; u < UNITS; u++)
+			compute(u);
+		if ((t = now() - t) > 0.6e-3)
+			break;
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		t = now();
+		for (int u = UNITS - 1; u >= 0; u--)
+			compute(u);
+		memset(part_g, 0, sizeof(part_g));
+		without[i] = now() - t;
+		t = now();
+		must(accel_backward(a, small_backward, NULL));
+		must(accel_step(a, nothing, NULL));
+		with[i] = now() - t;
+	}
+	x = median(without, ROUNDS);
+	y = median(with, ROUNDS);
+	printf("overhead\t%.1f us a step, %.1f us with libaccel: %.2f %%\n",
+	    x * 1e6, y * 1e6, 100 * (y - x) / x);
+	must(accel_fini(a));
+}
+
+/* ---- reduce ----------------------------------------------------------------- */
+
+static void
+reduce(size_t most)
+{
+	float *x = floats(most / 4), *y = floats(most / 4);
+	int flag;
+
+	must(accel_init(NULL, &a));
+	for (size_t bytes = 1024; bytes <= most; bytes *= 4) {
+		int n = bytes <= 65536 ? 2001 : bytes <= 4u << 20 ? 201 : 21;
+		double *t1 = malloc((size_t)n * sizeof(*t1));
+		double *t2 = malloc((size_t)n * sizeof(*t2));
+		double *t3 = malloc((size_t)n * sizeof(*t3)), t;
+
+		for (int i = 0; i < n; i++) {
+			MPI_Request r;
+
+			t = now();
+			must(accel_all_reduce(a, x, bytes / 4, ACCEL_F32,
+			    ACCEL_SUM));
+			t1[i] = now() - t;
+			t = now();
+			MPI_Iallreduce(MPI_IN_PLACE, y, (int)(bytes / 4),
+			    MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &r);
+			for (flag = 0; !flag;) {
+				MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+				if (!flag)
+					sched_yield();
+			}
+			t2[i] = now() - t;
+			t = now();
+			MPI_Allreduce(MPI_IN_PLACE, y, (int)(bytes / 4),
+			    MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+			t3[i] = now() - t;
+		}
+		if (accel_rank(a) == 0)
+			printf("reduce\t%zu\t%.2f\t%.2f\t%.2f\n", bytes,
+			    median(t1, n) * 1e6, median(t2, n) * 1e6,
+			    median(t3, n) * 1e6);
+		fflush(stdout);
+		free(t1);
+		free(t2);
+		free(t3);
+	}
+	must(accel_fini(a));
+	free(x);
+	free(y);
+}
+
+/* ---- model ------------------------------------------------------------------ */
+
+struct par {
+	float *w, *g;
+	int rows, cols, unit;
+};
+static struct par par[LAYERS * PER_LAYER + 1];
+static float *act[2], *wide[2];
+static int rows = 512;
+
+static void
+mul_back(struct par *p, const float *x, const float *dy, float *dx)
+{
+	cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, p->rows, p->cols,
+	    rows, 1e-6f, x, p->rows, dy, p->cols, 1, p->g, p->cols);
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, p->rows,
+	    p->cols, 1e-6f, dy, p->cols, p->w, p->cols, 0, dx, p->rows);
+}
+
+static void
+mul(const struct par *p, const float *x, float *y)
+{
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, p->cols,
+	    p->rows, 1e-3f, x, p->rows, p->w, p->cols, 0, y, p->cols);
+}
+
+/* Forward and backward of the matrices of a transformer; the embedding comes
+ * first in forward, is tied to the head, and so is final last. */
+static accel_status
+backward(void *user)
+{
+	bool leave = user != NULL;
+	struct par *head = &par[LAYERS * PER_LAYER];
+
+	for (int l = 0; l < LAYERS; l++) {
+		mul(&par[l * PER_LAYER], act[0], wide[0]);
+		mul(&par[l * PER_LAYER + 1], act[0], act[1]);
+		mul(&par[l * PER_LAYER + 2], act[1], wide[0]);
+		mul(&par[l * PER_LAYER + 3], wide[0], act[1]);
+	}
+	mul(head, act[0], wide[1]);
+	mul_back(head, act[0], wide[1], act[1]);
+	for (int l = LAYERS - 1; l >= 0; l--) {
+		mul_back(&par[l * PER_LAYER + 3], wide[0], act[0], wide[1]);
+		mul_back(&par[l * PER_LAYER + 2], act[0], wide[1], act[1]);
+		mul_back(&par[l * PER_LAYER + 1], act[0], act[1], act[1]);
+		mul_back(&par[l * PER_LAYER], act[0], wide[0], act[1]);
+		if (leave)
+			must(accel_leave(a, l + 1));
+	}
+	if (leave)
+		must(accel_leave(a, 0));
+	return ACCEL_OK;
+}
+
+static void
+model_new(void)
+{
+	static const int in[] = { C, C, C, F }, out[] = { 3 * C, C, F, C };
+	char name[40][16];
+	accel_tensor t[PER_LAYER];
+
+	for (int i = 0; i <= LAYERS * PER_LAYER; i++) {
+		struct par *p = &par[i];
+		bool head = i == LAYERS * PER_LAYER;
+
+		p->rows = head ? C : in[i % PER_LAYER];
+		p->cols = head ? V : out[i % PER_LAYER];
+		p->w = floats((size_t)p->rows * (size_t)p->cols);
+		p->g = floats((size_t)p->rows * (size_t)p->cols);
+		snprintf(name[i], 16, "%d", i);
+	}
+	for (int u = 0; u <= LAYERS; u++) {
+		int n = u == 0 ? 1 : PER_LAYER;
+
+		for (int k = 0; k < n; k++) {
+			int i = u == 0 ? LAYERS * PER_LAYER :
+			    (u - 1) * PER_LAYER + k;
+
+			t[k] = (accel_tensor){ name[i], par[i].w, par[i].g,
+			    ACCEL_F32, 0, 2, { par[i].rows, par[i].cols } };
+		}
+		must(accel_unit(a, name[u == 0 ? 30 : u], t, n, NULL));
+	}
+	act[0] = floats((size_t)rows * F);
+	act[1] = floats((size_t)rows * F);
+	wide[0] = floats((size_t)rows * V);
+	wide[1] = floats((size_t)rows * V);
+}
+
+static double
+steps(int n, bool leave)
+{
+	accel_sgd_args sgd = { .lr = 1e-6 };
+	double *t = calloc((size_t)n, sizeof(*t)), out;
+
+	for (int s = 0; s < n; s++) {
+		must(accel_barrier(a));
+		t[s] = now();
+		must(accel_backward(a, backward, leave ? &leave : NULL));
+		must(accel_step(a, accel_sgd, &sgd));
+		must(accel_barrier(a));
+		t[s] = now() - t[s];
+	}
+	out = median(t, n);
+	free(t);
+	return out;
+}
+
+static accel_status
+no_backward(void *user)
+{
+	(void)user;
+	return ACCEL_OK;
+}
+
+static double
+exchange(int n)
+{
+	double *t = calloc((size_t)n, sizeof(*t)), out;
+
+	for (int s = 0; s < n; s++) {
+		must(accel_barrier(a));
+		t[s] = now();
+		must(accel_backward(a, no_backward, NULL));
+		must(accel_clip_grad_norm(a, 1e30f, NULL));
+		t[s] = now() - t[s];
+		must(accel_step(a, nothing, NULL));
+	}
+	out = median(t, n);
+	free(t);
+	return out;
+}
+
+static void
+model(int n)
+{
+	const char *bucket = getenv("BUCKET");
+	accel_config c = ACCEL_CONFIG_INIT;
+	double with, without, after, alone;
+
+	if (bucket != NULL)
+		c.bucket_bytes = (int)strtol(bucket, NULL, 10);
+	must(accel_init(&c, &a));
+	model_new();
+	must(accel_prepare(a, 0));
+	(void)steps(2, true);
+	with = steps(n, true);
+	after = steps(n, false);
+	alone = exchange(n);
+	must(accel_local_sgd(a, 1 << 30));
+	without = steps(n, true);
+	must(accel_local_sgd(a, 0));
+	if (accel_rank(a) == 0)
+		printf("model\tms a step: none %.0f, overlapped %.0f, after "
+		    "backward %.0f, exchange alone %.0f: hidden %.0f %%\n",
+		    without * 1e3, with * 1e3, after * 1e3, alone * 1e3,
+		    100 * (1 - (with - without) / alone));
+	must(accel_fini(a));
+}
+
+/* ---- poll ------------------------------------------------------------------- */
+
+/* Computes while an exchange that another rank holds up is under way. */
+static accel_status
+hold(void *user)
+{
+	double *took = user, t;
+
+	must(accel_leave(a, 1));		/* begins; rank 1 comes late */
+	t = now();
+	for (int k = 0; k < 20; k++)
+		compute(0);
+	*took = now() - t;
+	return accel_leave(a, 0);
+}
+
+static void
+poll_cost(void)
+{
+	enum { ROUNDS = 15 };
+	double with[ROUNDS], without[ROUNDS], t, x, y;
+	accel_config c = ACCEL_CONFIG_INIT;
+
+	c.bucket_bytes = 4;
+	must(accel_init(&c, &a));
+	for (int u = 0; u < 2; u++) {
+		accel_tensor tensor = { u ? "1" : "0", part_w + u * PART,
+		    part_g + u * PART, ACCEL_F32, 0, 1, { PART } };
+
+		must(accel_unit(a, u ? "1" : "0", &tensor, 1, NULL));
+	}
+	must(accel_prepare(a, 0));
+	for (work = 1;; work *= 2) {
+		t = now();
+		compute(0);
+		if ((t = now() - t) > 10e-3)
+			break;
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		must(accel_barrier(a));
+		if (accel_rank(a) == 0) {
+			t = now();
+			for (int k = 0; k < 20; k++)
+				compute(0);
+			without[i] = now() - t;
+			must(accel_backward(a, hold, &with[i]));
+		} else {
+			struct timespec nap = { 1, 0 };
+
+			nanosleep(&nap, NULL);
+			must(accel_backward(a, no_backward, NULL));
+		}
+		must(accel_step(a, nothing, NULL));
+	}
+	if (accel_rank(a) == 0) {
+		x = median(without, ROUNDS);
+		y = median(with, ROUNDS);
+		printf("poll\t%.1f ms of computation, %.1f ms beside an exchange "
+		    "that waits: %.2f %%\n", x * 1e3, y * 1e3,
+		    100 * (y - x) / x);
+	}
+	must(accel_fini(a));
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "overhead") == 0)
+		overhead();
+	else if (strcmp(what, "reduce") == 0)
+		reduce(argc > 2 ? strtoul(argv[2], NULL, 10) : 64u << 20);
+	else if (strcmp(what, "poll") == 0)
+		poll_cost();
+	else if (strcmp(what, "model") == 0) {
+		if (argc > 3)
+			rows = (int)strtol(argv[3], NULL, 10);
+		model(argc > 2 ? (int)strtol(argv[2], NULL, 10) : 9);
+	} else {
+		fprintf(stderr, "usage: train overhead|reduce|poll|model\n");
+		return 2;
+	}
+	return 0;
+}
