@@ -15,7 +15,7 @@ noinst_LTLIBRARIES += %D%/libdevice.la
 # Opened at run time, so that libaccel itself needs neither MPI nor CUDA.
 if HAVE_MPICH
 pkglib_LTLIBRARIES += libaccel-mpi.la
-libaccel_mpi_la_SOURCES  = %D%/mpi.c
+libaccel_mpi_la_SOURCES  = %D%/cma.c %D%/cma.h %D%/mpi.c
 libaccel_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
 libaccel_mpi_la_LDFLAGS  = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^device_plugin$$'

@@ -9,16 +9,21 @@
 
 #include "runtime/base/err.h"
 #include "runtime/base/half.h"
+#include "runtime/device/cma.h"
 #include "runtime/device/ctl.h"
 #include "runtime/device/device.h"
 
 #include "runtime/base/banned.h"
+
+/* What CMA_CALL says; MPI's own codes are not negative. */
+enum { GONE = -1 };
 
 struct mpi {
 	MPI_Comm comm;
 	MPI_Op	 f16_sum, bf16_sum;
 	int	 ours;		/* we initialised, we finalise */
 	int	 level;		/* of threads */
+	_Atomic int gone;	/* see cma.h: no call any more */
 };
 
 static int
@@ -61,12 +66,10 @@ mpi_open(void **state, const struct device_host *host, struct err *err)
 		 * must take the network that is known to reach the others. */
 		if (host->netdev[0] != '\0')
 			setenv("UCX_NET_DEVICES", host->netdev, 0);
-		/* Its copies from another process' memory end this process
-		 * when the other one dies in the middle. */
-		setenv("UCX_TLS", "^cma", 0);
 		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &m->level);
 		m->ours = 1;
 	}
+	cma_guard();
 	MPI_Query_thread(&m->level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -147,14 +150,27 @@ request(void **req, struct err *err)
 }
 
 static int
-started(int code, const char *call, void **req, struct err *err)
+started(struct mpi *m, int code, const char *call, void **req,
+    struct err *err)
 {
-	if (code == MPI_SUCCESS)
+	/* A request of who is gone never ends; who it was comes over the
+	 * control connection. */
+	if (code == GONE)
+		m->gone = 1;
+	if (code == MPI_SUCCESS || code == GONE)
 		return 0;
 	free(*req);
 	*req = NULL;
 	return failed(code, call, err);
 }
+
+/* Calls MPI unless a process of this host is gone. */
+#define CALL(m, code, call) do {					\
+	if ((m)->gone)							\
+		(code) = GONE;						\
+	else								\
+		CMA_CALL(code, call);					\
+} while (0)
 
 static int
 mpi_all_reduce(void *state, void *buf, size_t n, int type, int op,
@@ -162,12 +178,13 @@ mpi_all_reduce(void *state, void *buf, size_t n, int type, int op,
 {
 	struct mpi *m = state;
 	MPI_Request *r = request(req, err);
+	int code;
 
 	if (r == NULL)
 		return -1;
-	return started(MPI_Iallreduce_c(MPI_IN_PLACE, buf, (MPI_Count)n,
-	    mpi_type(type), mpi_op(m, type, op), m->comm, r), "MPI_Iallreduce", req,
-	    err);
+	CALL(m, code, MPI_Iallreduce_c(MPI_IN_PLACE, buf, (MPI_Count)n,
+	    mpi_type(type), mpi_op(m, type, op), m->comm, r));
+	return started(m, code, "MPI_Iallreduce", req, err);
 }
 
 static int
@@ -176,11 +193,13 @@ mpi_broadcast(void *state, void *buf, size_t bytes, int root, void **req,
 {
 	struct mpi *m = state;
 	MPI_Request *r = request(req, err);
+	int code;
 
 	if (r == NULL)
 		return -1;
-	return started(MPI_Ibcast_c(buf, (MPI_Count)bytes, MPI_BYTE, root,
-	    m->comm, r), "MPI_Ibcast", req, err);
+	CALL(m, code, MPI_Ibcast_c(buf, (MPI_Count)bytes, MPI_BYTE, root,
+	    m->comm, r));
+	return started(m, code, "MPI_Ibcast", req, err);
 }
 
 static int
@@ -189,12 +208,13 @@ mpi_all_gather(void *state, const void *in, void *out, size_t bytes,
 {
 	struct mpi *m = state;
 	MPI_Request *r = request(req, err);
+	int code;
 
 	if (r == NULL)
 		return -1;
-	return started(MPI_Iallgather_c(in, (MPI_Count)bytes, MPI_BYTE, out,
-	    (MPI_Count)bytes, MPI_BYTE, m->comm, r), "MPI_Iallgather", req,
-	    err);
+	CALL(m, code, MPI_Iallgather_c(in, (MPI_Count)bytes, MPI_BYTE, out,
+	    (MPI_Count)bytes, MPI_BYTE, m->comm, r));
+	return started(m, code, "MPI_Iallgather", req, err);
 }
 
 static int
@@ -203,20 +223,27 @@ mpi_reduce_scatter(void *state, const void *in, void *out, size_t nout,
 {
 	struct mpi *m = state;
 	MPI_Request *r = request(req, err);
+	int code;
 
 	if (r == NULL)
 		return -1;
-	return started(MPI_Ireduce_scatter_block_c(in, out, (MPI_Count)nout,
-	    mpi_type(type), mpi_op(m, type, op), m->comm, r), "MPI_Ireduce_scatter",
-	    req, err);
+	CALL(m, code, MPI_Ireduce_scatter_block_c(in, out, (MPI_Count)nout,
+	    mpi_type(type), mpi_op(m, type, op), m->comm, r));
+	return started(m, code, "MPI_Ireduce_scatter", req, err);
 }
 
 static int
 mpi_test(void *state, void *req, int *done, struct err *err)
 {
-	int code = MPI_Test(req, done, MPI_STATUS_IGNORE);
+	struct mpi *m = state;
+	int code;
 
-	(void)state;
+	CALL(m, code, MPI_Test(req, done, MPI_STATUS_IGNORE));
+	if (code == GONE) {
+		m->gone = 1;
+		*done = 0;
+		return 0;
+	}
 	if (code != MPI_SUCCESS)
 		return failed(code, "MPI_Test", err);
 	if (*done)
@@ -229,11 +256,14 @@ static int
 mpi_poke(void *state)
 {
 	struct mpi *m = state;
-	int found;
+	int found, code;
 
 	if (m->level < MPI_THREAD_SERIALIZED)
 		return -1;
-	MPI_Iprobe(MPI_ANY_SOURCE, 0, m->comm, &found, MPI_STATUS_IGNORE);
+	CALL(m, code, MPI_Iprobe(MPI_ANY_SOURCE, 0, m->comm, &found,
+	    MPI_STATUS_IGNORE));
+	if (code == GONE)
+		m->gone = 1;
 	return 0;
 }
 

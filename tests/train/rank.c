@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank: one rank of the tests.  rank train|loop|linger|mismatch|gather [BUCKET]
+ * rank: one rank of the tests.  rank train|loop|big|linger|mismatch|gather [BUCKET]
  *	train		integer gradients of 6 samples; prints the parameters
  *	loop		reduces until a rank dies; prints the error
+ *	big		the same with 4 MiB
  *	linger		the last rank never leaves; all say when they would
  *	mismatch	the last rank has another shape
  *	gather		7 rows over all ranks, in order
@@ -84,6 +85,23 @@ loop(void)
 	}
 }
 
+/* Messages large enough for UCX to copy out of the other process. */
+static accel_status
+big(void)
+{
+	static float x[1 << 20];
+	accel_status st = ACCEL_OK;
+
+	for (long i = 0; st == ACCEL_OK; i++) {
+		st = accel_all_reduce(a, x, 1 << 20, ACCEL_F32, ACCEL_MAX);
+		if (i == 3) {
+			printf("pid %ld\n", (long)getpid());
+			fflush(stdout);
+		}
+	}
+	return st;
+}
+
 static accel_status
 gather(void)
 {
@@ -137,6 +155,7 @@ main(int argc, char **argv)
 	if (st == ACCEL_OK)
 		st = strcmp(what, "train") == 0 ? train() :
 		    strcmp(what, "loop") == 0 ? loop() :
+		    strcmp(what, "big") == 0 ? big() :
 		    strcmp(what, "gather") == 0 ? gather() : st;
 	if (st != ACCEL_OK)
 		fail(st);

@@ -115,6 +115,23 @@ for victim in 0 1 2; do
 	done
 done
 
+# In the middle of a message that is copied out of the other's memory, UCX would
+# end the survivor.
+aborted=0
+for k in 1 2 3 4 5 6; do
+	rm -f "$work"/out.*
+	run 2 big
+	tries=0
+	until grep -q ^pid "$work/out.1" || [ $tries -gt 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	kill -KILL "$(sed -n 's/^pid //p' "$work/out.1")"
+	finish
+	grep -q "status -5: rank 1 (" "$work/out.0" || aborted=$((aborted + 1))
+done
+is "SIGKILL amid large messages: the other lives to name it" $aborted 0
+
 rm -f "$work"/out.*
 run 3 linger
 ok "all ranks but the last would leave" at_work
