@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/beside %D%/facts %D%/fleet %D%/page %D%/roster
+check_PROGRAMS += %D%/beside %D%/facts %D%/fleet %D%/page \
+	%D%/planted %D%/roster %D%/rounds
 TESTS += %D%/beside %D%/facts %D%/launch-hosts.t %D%/fleet %D%/page \
-	%D%/roster
-dist_check_SCRIPTS += %D%/launch-hosts.t
+	%D%/probe.t %D%/roster %D%/rounds
+dist_check_SCRIPTS += %D%/launch-hosts.t %D%/probe.t
 %C%_beside_SOURCES = %D%/beside.c
 %C%_beside_LDADD = runtime/launch/liblaunch.la
 %C%_facts_SOURCES = %D%/facts.c %D%/plant.c %D%/plant.h
@@ -12,6 +13,14 @@ dist_check_SCRIPTS += %D%/launch-hosts.t
 %C%_page_SOURCES = %D%/page.c
 %C%_page_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
 %C%_page_LDADD = tui/libtui.la $(CURSES_LIBS)
+%C%_planted_SOURCES = %D%/planted.c %D%/plant.c %D%/plant.h
+%C%_planted_LDADD = runtime/base/libbase.la
+check_LTLIBRARIES += %D%/libfakenvml.la
+%C%_libfakenvml_la_SOURCES = %D%/fakenvml.c
+%C%_libfakenvml_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-rpath /nowhere
+%C%_rounds_SOURCES = %D%/rounds.c
+%C%_rounds_LDADD = runtime/launch/libsurvey.la
 %C%_roster_SOURCES = %D%/roster.c
 %C%_roster_LDADD = tui/libtui.la
 
