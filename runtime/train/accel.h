@@ -664,13 +664,20 @@ accel_status accel_gather_for_metrics(const accel_loader *l, const void *in,
 
 /* ---- collectives (counts in elements) ------------------------------------ */
 
+/*
+ * These four move data at once.  Ranks that differ in call or arguments are
+ * found with ACCEL_DEBUG, or where one waits in vain, after ACCEL_TIMEOUT.
+ */
+
 /* In place.  Sums of 16-bit types are rounded at each addition; their means,
  * minima and maxima are made in F32. */
 accel_status accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t,
     accel_op op);
 accel_status accel_broadcast(accel *a, void *buf, size_t bytes, int root);
+/* out: world times bytes_of_one, in rank order. */
 accel_status accel_all_gather(accel *a, const void *in, void *out,
     size_t bytes_of_one);
+/* Until all have come: Accelerate's wait_for_everyone. */
 accel_status accel_barrier(accel *a);
 
 /*
