@@ -50,6 +50,7 @@ static const struct kind {
 	    0.10 },
 };
 static const double	MESH = 0.05;	/* tp or cp beside FSDP */
+static const double	BLIND = 0.5;	/* to hosts of unknown memory */
 static const double	MUCH_FASTER = 0.9;
 /* Below it, a sequence is not worth cutting. */
 static const long	LONG_SEQUENCE = 8192;
@@ -166,6 +167,8 @@ consider(struct search *s, struct advice_plan *p, double preference)
 	    (ADVICE_DEVICE_SHARE - PRESSURE_FROM);
 	if (share > 0)
 		preference += PRESSURE * share * share;
+	if (p->memory.total[ON_HOST] > 0 && p->host_room <= 0)
+		preference += BLIND;
 	if (p->order.tp > 1 || p->order.cp > 1)
 		preference += p->type == dist_FSDP ? MESH : 0;
 	p->score = p->time.total * (1 + preference);

@@ -117,8 +117,9 @@ print_time(const struct advice *a, struct buf *out)
 		{ "optimizer", t->update },
 	};
 
-	buf_addf(out, "\nTime of a step of %ld x %ld tokens (an estimate):\n", a->plan.data * a->plan.order.batch *
-	    a->plan.accumulation, a->sequence);
+	buf_addf(out, "\nTime of a step of %ld x %ld tokens (an estimate):\n",
+	    a->plan.data * a->plan.order.batch * a->plan.accumulation,
+	    a->sequence);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].value > 0)
 			buf_addf(out, "  %-14s %9.4f s\n", rows[i].name,
