@@ -823,6 +823,7 @@ typedef struct {
  * that is there in one step; a folder with anything else in it is refused.
  * args NULL: ACCEL_SAVE_INIT.  In the middle of an accumulation each rank's
  * gradients are saved too.
+ * All ranks wait for rank 0, no longer than for anything else (ACCEL_TIMEOUT).
  * With "async" an error comes from the next save, accel_save_wait or
  * accel_fini, which wait for it, at most ACCEL_SAVE_TIMEOUT seconds (600). */
 accel_status accel_save_state(accel *a, const char *dir,
@@ -832,7 +833,8 @@ accel_status accel_save_wait(accel *a);
 /* Collective, after accel_prepare: the checkpoint in dir, or the highest
  * numbered one below it.  All files are checked first, and a damaged one is
  * named; then, on any number of ranks, all is as it was saved.  ACCEL_EMISMATCH
- * names what does not fit this program; nothing is changed then. */
+ * names what does not fit this program; nothing is changed then, unless it is an
+ * object, or a loader, that does not take what was saved of it: they come last. */
 accel_status accel_load_state(accel *a, const char *dir);
 
 /* Collective: the parameters alone as model.safetensors, or with more than

@@ -131,7 +131,7 @@ csv_open(void **state, const char *where, int rank, struct err *err)
 	if (track_write(l->fd, head, sizeof(head) - 1, err) >= 0)
 		return 0;
 	lines_close(l, &ignored);
-	return -1;
+	return err_at(err, "%s", where);
 }
 
 static int

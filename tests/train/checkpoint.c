@@ -6,6 +6,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "runtime/base/buf.h"
@@ -398,6 +399,74 @@ threads(void)
 	a = NULL;
 }
 
+static int
+files_beside(const char *name)
+{
+	DIR *d = opendir(in_folder(name));
+	struct dirent *e;
+	int n = 0;
+
+	while (d != NULL && (e = readdir(d)) != NULL)
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..");
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+/* A disk that takes no more. */
+static void
+full(void)
+{
+	struct rlimit before, small;
+	accel_status st;
+
+	start();
+	steps(1);
+	accel_save_state(a, in_folder("full"), NULL);
+	steps(1);
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = before;
+	small.rlim_cur = 1000;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	st = accel_save_state(a, in_folder("full"), NULL);
+	ok(st == ACCEL_EIO && strstr(accel_errmsg(), ".full.saving/") &&
+	    strstr(accel_errmsg(), "File too large"),
+	    "a file that cannot be written is named: %s", accel_errmsg());
+	st = accel_save_model(a, in_folder("full-model"), 0);
+	setrlimit(RLIMIT_FSIZE, &before);
+	ok(st == ACCEL_EIO && files_beside("full-model") == 0,
+	    "and leaves no model behind");
+	ok(access(in_folder(".full.saving"), F_OK) != 0 &&
+	    accel_load_state(a, in_folder("full")) == ACCEL_OK && v[0] == 1,
+	    "nor a half of a state, but the old one");
+	finish();
+}
+
+/* A disk that does not answer; here it has no time to. */
+static void
+stuck(void)
+{
+	accel_save_args o = ACCEL_SAVE_INIT;
+	accel_status st;
+	int tries = 0;
+
+	start();
+	o.async = 1;
+	setenv("ACCEL_SAVE_TIMEOUT", "0", 1);
+	accel_save_state(a, in_folder("stuck"), &o);
+	st = accel_save_wait(a);
+	unsetenv("ACCEL_SAVE_TIMEOUT");
+	ok(st == ACCEL_EIO && strstr(accel_errmsg(), "stuck is not through "
+	    "after 0 s") && strstr(accel_errmsg(), "ACCEL_SAVE_TIMEOUT"),
+	    "a wait has a limit: %s", accel_errmsg());
+	finish();
+	while (!there("stuck/accel_state.json") && tries++ < 6000)
+		usleep(10000);
+	ok(there("stuck/accel_state.json"), "what was left to itself comes to "
+	    "its end");
+}
+
 /* ---- kill -9 at any point ------------------------------------------------------------ */
 
 /* Runs a save in a child, and kills it at its n-th entry to or return from the
@@ -428,20 +497,6 @@ killed_save(const char *dir, int n, int numbered)
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	return 0;
-}
-
-static int
-files_beside(const char *name)
-{
-	DIR *d = opendir(in_folder(name));
-	struct dirent *e;
-	int n = 0;
-
-	while (d != NULL && (e = readdir(d)) != NULL)
-		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..");
-	if (d != NULL)
-		closedir(d);
-	return n;
 }
 
 static void
@@ -520,6 +575,8 @@ main(void)
 	numbers();
 	shards();
 	threads();
+	full();
+	stuck();
 	kills();
 	folder_remove();
 	return tap_done();

@@ -182,6 +182,31 @@ lines(void)
 	    "training goes on"), "a failing tracker is said once");
 }
 
+static void
+full_disk(void)
+{
+	const char *said;
+	accel *a;
+
+	accel_init(NULL, &a);
+	ok(accel_track(a, "csv", "/dev/full", 0) == ACCEL_EIO &&
+	    strstr(accel_errmsg(), "/dev/full: No space left on device"),
+	    "a disk that is full is seen when a tracker is opened: %s",
+	    accel_errmsg());
+	ok(accel_track(a, "jsonl", "/dev/full", 0) == ACCEL_OK &&
+	    accel_log(a, 1, "x", 1) == ACCEL_OK &&
+	    accel_log(a, 2, "x", 1) == ACCEL_OK && accel_fini(a) == ACCEL_OK,
+	    "or ends no training");
+	fflush(stderr);
+	said = strstr(lines_of("err"), "tracker jsonl /dev/full: No space "
+	    "left on device; training goes on without it\n");
+	ok(said != NULL && strstr(said + 1, "full") != NULL &&
+	    strstr(strstr(said + 1, "full") + 1, "full") == NULL,
+	    "and is said once");
+	if (said == NULL)
+		printf("# %s\n", lines_of("err"));
+}
+
 /* A reader who is gone or stuck must cost nothing but his lines. */
 static void
 pipes(void)
@@ -233,6 +258,7 @@ main(void)
 	numbers();
 	checksums();
 	lines();
+	full_disk();
 	pipes();
 	long_text();
 	fflush(stderr);
