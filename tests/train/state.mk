@@ -7,8 +7,8 @@ TESTS += %D%/checkpoint %D%/track
 %C%_track_SOURCES = %D%/track.c %D%/folder.h
 %C%_track_LDADD   = runtime/train/libtrain.la
 
-dist_check_SCRIPTS += %D%/profile.t
-TESTS += %D%/profile.t
+dist_check_SCRIPTS += %D%/profile.t %D%/trackers.t
+TESTS += %D%/profile.t %D%/trackers.t
 EXTRA_DIST += %D%/profile.py
 
 check_PROGRAMS += %D%/resume

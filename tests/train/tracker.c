@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracker KIND WHERE: logs ten numbers, what is no number, and settings. */
+/* tracker KIND WHERE [all]: logs ten numbers, what is no number, and settings;
+ * "all": on every rank. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +10,13 @@
 int
 main(int argc, char **argv)
 {
+	uint32_t flags = argc > 3 ? ACCEL_EVERY_RANK : 0;
 	accel *a;
 
 	if (argc < 2 || accel_init(NULL, &a) != ACCEL_OK)
 		return 2;
-	if (accel_track(a, argv[1], argc > 2 ? argv[2] : NULL, 0) !=
-	    ACCEL_OK) {
+	if (accel_track(a, argv[1], argc > 2 ? argv[2] : NULL,
+	    flags) != ACCEL_OK) {
 		fprintf(stderr, "tracker: %s\n", accel_errmsg());
 		accel_fini(a);
 		return 1;
