@@ -132,6 +132,7 @@ choose_followed(struct supervise_options *how)
 	if (!getenv("ACCEL_FOLLOWED"))
 		return;
 	how->output.mode = OUTPUT_JSON;
+	how->output.watched = true;
 	how->usage_ms = FOLLOWED_MS;
 	unsetenv("ACCEL_FOLLOWED");
 }

@@ -205,8 +205,8 @@ begin_anew(struct output *o, size_t rank, int stream)
 	int64_t			 now = clock_ms(), *last = &r->bar[stream - 1];
 
 	if (part->len && r->shown >> (stream - 1) & 1 && !is_live(o) &&
-	    now - *last >= (o->options.terminal[stream - 1] ? BAR_MS :
-	    BAR_FILE_MS)) {
+	    now - *last >= (o->options.terminal[stream - 1] ||
+	    o->options.watched ? BAR_MS : BAR_FILE_MS)) {
 		put_line(o, rank, stream, buf_text(part), part->len);
 		*last = now;
 	}

@@ -41,6 +41,8 @@ struct output_options {
 	bool		 terminal[2];	/* stdout and stderr are one */
 	bool		 colour[2];
 	bool		 fold;
+	bool		 watched;	/* somebody looks: progress bars are shown
+					   as often as on a terminal */
 	struct logs	*logs;		/* borrowed, or NULL */
 };
 

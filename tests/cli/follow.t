@@ -120,4 +120,20 @@ done
 "$accel" launch --usage 2 --no_python true 2>said
 is "so is --usage without JSON" "$?" 2
 has "with what to do" "$(cat said)" "--output json"
+
+# The screen; tests/screens/runpty.c has it on a terminal.
+"$accel" launch --cpu --view screen --num_processes 2 --no_python echo hi \
+	>out 2>said </dev/null
+is "without a terminal, --view screen is plain lines" "$? $(sort out)" \
+	"0 localhost:0 hi
+localhost:1 hi"
+for flag in "--output json" "--usage 1" --stdin; do
+	"$accel" launch --view screen $flag --no_python true 2>said
+	is "--view screen excludes ${flag%% *}" "$?" 2
+	has "and says so" "$(cat said)" "--view screen excludes ${flag%% *}"
+done
+ACCEL_FOLLOWED=0 "$accel" run --hosts localhost sh -c 'echo x$ACCEL_FOLLOWED' \
+	>out 2>&1 </dev/null
+has "who is followed tells JSON" "$(cat out)" '"event":"plan"'
+has "and its ranks do not know" "$(cat out)" '"text":"x"'
 done_testing

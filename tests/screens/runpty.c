@@ -26,7 +26,7 @@
 #include "runtime/base/file.h"
 #include "tests/tap.h"
 
-enum { LIMIT_MS = 120000, ROWS = 24, COLUMNS = 80 };
+enum { LIMIT_MS = 60000, ROWS = 24, COLUMNS = 80 };
 
 struct terminal {
 	int		 master, slave, rows, columns;
@@ -141,6 +141,8 @@ finish(struct terminal *t)
 
 	while (waitpid(t->child, &status, WNOHANG) == 0 && clock_ms() < limit)
 		listen_to(t, 10);
+	if (clock_ms() >= limit)
+		kill(t->child, SIGKILL);
 	while (listen_to(t, 0))
 		;
 	return status;
@@ -421,6 +423,38 @@ test_suspend(void)
 	forget("back");
 }
 
+/* From the wizard: it writes the file, and the run takes its place. */
+static void
+test_wizard(void)
+{
+	static char	 setup[4200], file[4200], script[4200];
+	char *const	 argv[] = { setup, (char []){ "--config_file" }, file,
+	    (char []){ "--set" }, (char []){ "num_processes=2" },
+	    (char []){ "--set" }, (char []){ "use_cpu=true" },
+	    (char []){ "--launch" }, (char []){ "--no_python" }, script, NULL };
+	struct terminal	 t;
+	int		 status;
+
+	snprintf(setup, sizeof setup, "%s-setup", accel);
+	snprintf(file, sizeof file, "%s/c.yaml", folder);
+	snprintf(script, sizeof script, "%s/rank.sh", folder);
+	begin(&t, argv);
+	ok(shows(&t, "1/6 Start"), "the wizard");
+	type(&t, "L");
+	ok(shows(&t, "Save this?"), "L shows what it would write");
+	type(&t, "s");
+	ok(shows(&t, "2 running"), "and launches");
+	touch("end");
+	ok(shows(&t, "ended well"), "to its end");
+	type(&t, "q");
+	status = finish(&t);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	    "with the run's exit code");
+	ok(restored(&t), "and the terminal as before");
+	end(&t);
+	forget("end");
+}
+
 /* Each host's agent runs here. */
 static void
 test_hosts(void)
@@ -491,6 +525,7 @@ main(void)
 	test_leave();
 	test_signals();
 	test_suspend();
+	test_wizard();
 	test_hosts();
 	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	return tap_done();
