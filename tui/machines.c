@@ -354,6 +354,8 @@ watch(struct screen *s, struct pollfd *p, int room, int *ms)
 		roster_go(r);
 		*ms = 0;
 	}
+	if (r->stale)
+		*ms = 0;
 	/* Its pipes end before it does. */
 	if (r->running && r->child.out < 0 && r->child.err < 0)
 		*ms = 20;
@@ -366,7 +368,10 @@ wake(struct screen *s, const struct pollfd *p, int n)
 	struct roster *r = roster_of(s);
 
 	(void)p, (void)n;
-	return r && roster_wake(r, s->form);
+	if (!r || (!roster_wake(r, s->form) && !r->stale))
+		return false;
+	r->stale = false;
+	return true;
 }
 
 static void

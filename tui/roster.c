@@ -166,6 +166,9 @@ roster_sync(struct roster *r, struct form *f)
 		changed = move(r, &now) == 0;
 		r->settled = !r->hosts.count;
 		show_fleet(r, f);
+		roster_site(r, f);
+		form_refresh(f);
+		r->stale = true;
 	} else if (now.count) {		/* slots may differ */
 		struct hosts old = r->hosts;
 

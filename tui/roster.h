@@ -39,6 +39,7 @@ struct roster {
 	size_t			 measured;	/* directions so far */
 	bool			 settled;	/* the form has what was found */
 	unsigned long		 turn;		/* the form's, at our last change */
+	bool			 stale;		/* the screen does not show it yet */
 	long			 scroll;	/* of what is told of one */
 	char			 problem[480];	/* why nobody could be asked */
 };
@@ -78,6 +79,9 @@ bool roster_busy(const struct roster *r);
  * machines and of processes, slots of each host, the address of the first.  What
  * a user typed stays, but the number of machines. */
 int  roster_settle(struct roster *r, struct form *f, struct err *err);
+
+/* What the rules look at: the weakest of the machines that are known. */
+void roster_site(const struct roster *r, struct form *f);
 
 /* Changes of the form's list, each one change that can be undone. */
 int  roster_add(struct roster *r, struct form *f, const char *list,

@@ -50,14 +50,16 @@ address_of(const struct roster *r)
 	    host_label(&r->hosts.host[0]);
 }
 
-/* The weakest of them: what the rules look at. */
-static void
-set_site(const struct roster *r, struct site *site)
+void
+roster_site(const struct roster *r, struct form *f)
 {
+	struct site *site = &f->site;
 	bool first = true, enough = true;
 	long even;
 
 	hosts_site(&r->hosts, site);
+	if (!r->hosts.count)
+		machine_site(f->machine, site);
 	for (size_t i = 0; i < r->hosts.count; i++) {
 		const struct machine	*m = &r->fleet.machine[i];
 		struct site		 one = { 0 };
@@ -179,7 +181,7 @@ roster_settle(struct roster *r, struct form *f, struct err *err)
 			    roster_slots(&r->fleet.machine[i]) : 1;
 		print_host(h, h->slots, &list);
 	}
-	set_site(r, &f->site);
+	roster_site(r, f);
 	snprintf(count, sizeof count, "%zu", r->hosts.count);
 	status = moment_set(m, ITEM_hosts, buf_text(&list), ORIGIN_FOUND, err)
 	    || moment_set(m, FIELD_main_num_machines, count, ORIGIN_FOUND, err);
