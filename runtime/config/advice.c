@@ -97,6 +97,7 @@ same_kind(const struct advice_plan *a, const struct advice_plan *b)
 	    advice_stage(a->order.sharding) == advice_stage(b->order.sharding)
 	    && (a->type == dist_MEGATRON_LM) == (b->type == dist_MEGATRON_LM) &&
 	    a->order.optimizer_on == b->order.optimizer_on &&
+	    a->order.recompute == b->order.recompute &&
 	    (a->order.tp > 1) == (b->order.tp > 1) &&
 	    (a->order.cp > 1) == (b->order.cp > 1) &&
 	    (a->order.pp > 1) == (b->order.pp > 1);

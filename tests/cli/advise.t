@@ -63,6 +63,13 @@ cp train.yaml once.yaml
 	--write train.yaml >/dev/null
 ok "twice is the same" cmp once.yaml train.yaml
 
+# Two ranks on two NUMA nodes, as proposed.
+HWLOC_SYNTHETIC='pack:2 numa:1 core:4 pu:1' "$accel" advise --params 12M --seq 512 \
+	--write two.yaml >/dev/null 2>&1
+echo 'import os; print(os.environ["RANK"], os.environ["WORLD_SIZE"])' >ranks.py
+is "a proposal runs" "$("$accel" launch --config_file two.yaml ranks.py \
+	2>/dev/null | sed 's/.*: *//; s/^[^ ]* //' | sort | xargs)" "0 2 1 2"
+
 # Where machines come from.
 "$accel" probe --yaml --no_python >here.yaml 2>/dev/null
 ok "what accel probe writes is read" "$accel" advise --params 12M \
