@@ -76,7 +76,7 @@ ok "what accel probe writes is read" "$accel" advise --params 12M \
 	--machine here.yaml
 ok "without a word it is this machine" "$accel" advise --params 12M
 is "both files count" "$("$accel" advise --params 12M --cpu --machine here.yaml \
-	--machine here.yaml --json | grep -c '"hosts": 2')" 1
+	--machine here.yaml --json | grep -m 1 -c '"hosts": 2')" 1
 
 is "a host is asked by its agent" "$("$accel" advise --params 12M \
 	--hosts localhost --json | grep -c '"fits": true')" 1
