@@ -716,7 +716,8 @@ typedef struct {
 accel_status accel_objects_add(accel_objects *o, const void *data,
     size_t bytes);
 void	     accel_objects_free(accel_objects *o);	/* ready again */
-/* The lists of all ranks, one behind the other; *all is new. */
+/* The lists of all ranks, one behind the other; *all is new, and the caller's to
+ * free. */
 accel_status accel_gather_objects(accel *a, const accel_objects *mine,
     accel_objects *all);
 /* As accel_gather_for_metrics: mine has one object a row of the batch. */

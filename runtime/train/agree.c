@@ -13,7 +13,7 @@
 #include "runtime/base/banned.h"
 
 struct said {
-	char	call[32];
+	char	call[40];
 	char	fault[96];
 	int64_t	value[AGREE_MAX];
 };

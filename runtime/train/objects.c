@@ -48,21 +48,20 @@ objects_bytes(const accel_objects *o, size_t count)
 	return count > 0 ? o->offset[count] : 0;
 }
 
-/* All ranks' lists from their lengths and their bytes, both end to end. */
+/* All ranks' lists from their lengths and their bytes, both end to end, which
+ * it takes. */
 static accel_status
-join(accel_objects *all, const uint64_t *length, size_t count,
-    const char *bytes)
+join(accel_objects *all, const uint64_t *length, size_t count, char **bytes)
 {
-	size_t at = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		accel_status st = accel_objects_add(all, bytes + at,
-		    (size_t)length[i]);
-
-		if (st != ACCEL_OK)
-			return st;
-		at += (size_t)length[i];
-	}
+	all->offset = calloc(count + 1, sizeof(*all->offset));
+	if (all->offset == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %zu objects",
+		    count);
+	for (size_t i = 0; i < count; i++)
+		all->offset[i + 1] = all->offset[i] + (size_t)length[i];
+	all->count = count;
+	all->data = *bytes;
+	*bytes = NULL;
 	return ACCEL_OK;
 }
 
@@ -110,9 +109,7 @@ gather_objects(accel *a, const char *call, const char *fault, int64_t batch,
 		st = accel__gather(a, call, NULL, batch, mine->data, bytes, 1,
 		    data, size, &n);
 	if (st == ACCEL_OK)
-		st = join(all, length, total, data);
-	if (st != ACCEL_OK)
-		accel_objects_free(all);
+		st = join(all, length, total, &data);
 out:
 	free(own);
 	free(length);

@@ -336,6 +336,18 @@ mixes(accel *a)
 	    ACCEL_EMISMATCH);
 	HOLDS(strstr(accel_errmsg(), "accel_gather: row_bytes is 8 on rank 0 "
 	    "and 4 on rank"));
+	/* The longest name is whole. */
+	{
+		accel_objects	mine = ACCEL_OBJECTS_INIT, list;
+		accel_loader	*l;
+
+		GOOD(accel_loader_new(a, 4, 1, 0, 0, &l));
+		HOLDS(accel_gather_objects_for_metrics(l, &mine, &list) ==
+		    ACCEL_EINVAL);
+		HOLDS(strstr(accel_errmsg(), "accel_gather_objects_for_metrics:"
+		    " rank"));
+		accel_loader_free(l);
+	}
 	/* And can go on. */
 	return accel_barrier(a);
 }
