@@ -811,7 +811,8 @@ typedef struct {
 	int	 numbered;		/* to DIR/checkpoints/checkpoint_N, N one
 					 * above the highest there */
 	int	 total_limit;		/* of those: keep so many; 0: all */
-	int	 async;			/* copy, and write in a thread */
+	int	 async;			/* copy, and write in a thread; the
+					 * memory is kept for the next */
 	size_t	 shard_bytes;		/* of a file; 0: 10 GB */
 } accel_save_args;
 

@@ -240,8 +240,8 @@ wait_here(accel *a)
 	if (j == NULL)
 		return ACCEL_OK;
 	a->state->job = NULL;
-	return state_job_wait(j, wait_limit(), accel__err()) == 0 ? ACCEL_OK :
-	    ACCEL_EIO;
+	return state_job_wait(j, wait_limit(), &a->state->room,
+	    accel__err()) == 0 ? ACCEL_OK : ACCEL_EIO;
 }
 
 /* Takes the set. */
@@ -265,7 +265,7 @@ write_here(accel *a, struct state_set *s, const char *dir,
 	if (j == NULL)
 		return ACCEL_EIO;
 	if (o->async) {
-		ret = state_job_start(j, err);
+		ret = state_job_start(j, &a->state->room, err);
 		if (ret == 0)
 			a->state->job = j;
 	} else {
@@ -344,10 +344,12 @@ state_fini(accel *a)
 {
 	accel_status st = wait_here(a);
 
-	for (int i = 0; a->state != NULL && i < a->state->nobject; i++)
+	if (a->state == NULL)
+		return st;
+	for (int i = 0; i < a->state->nobject; i++)
 		free(a->state->object[i].name);
-	if (a->state != NULL)
-		free(a->state->object);
+	free(a->state->object);
+	free(a->state->room.data);
 	free(a->state);
 	a->state = NULL;
 	return st;

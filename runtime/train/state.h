@@ -112,12 +112,14 @@ struct state_job *state_job_new(struct state_set *set, const char *path,
     const char *sweep, int limit, uint64_t shard_max);
 /* Writes in the calling thread, and frees. */
 int  state_job_run(struct state_job *j, struct err *err);
-/* Copies what the set borrows, and begins a thread that writes; on failure
- * frees. */
-int  state_job_start(struct state_job *j, struct err *err);
-/* Waits for it, at most limit_s seconds, and frees; its error, or that it is
- * not through: then it is left to itself. */
-int  state_job_wait(struct state_job *j, double limit_s, struct err *err);
+/* Copies what the set borrows into the room, which it takes, and begins a
+ * thread that writes; on failure frees. */
+int  state_job_start(struct state_job *j, struct state_room *room,
+    struct err *err);
+/* Waits for it, at most limit_s seconds, gives the room back and frees; its
+ * error, or that it is not through: then it is left to itself. */
+int  state_job_wait(struct state_job *j, double limit_s,
+    struct state_room *room, struct err *err);
 
 /* ---- all of it ------------------------------------------------------------------ */
 
@@ -126,6 +128,7 @@ struct state {
 	int			 nobject;
 	bool			 own;		/* state_own was called */
 	struct state_job	*job;		/* running; rank 0's */
+	struct state_room	 room;		/* for the next one */
 };
 /* The list, made when it is first needed; NULL without memory. */
 struct state *state_of(struct accel *a);

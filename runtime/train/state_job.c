@@ -13,6 +13,7 @@
 
 struct state_job {
 	struct state_set	 set;
+	struct state_room	 room;		/* of its copies */
 	char			*path, *sweep;
 	int			 limit;
 	uint64_t		 shard_max;
@@ -28,6 +29,7 @@ static void
 job_free(struct state_job *j)
 {
 	state_set_clear(&j->set);
+	free(j->room.data);
 	free(j->path);
 	free(j->sweep);
 	free(j);
@@ -105,14 +107,17 @@ work(void *user)
 }
 
 int
-state_job_start(struct state_job *j, struct err *err)
+state_job_start(struct state_job *j, struct state_room *room,
+    struct err *err)
 {
 	pthread_condattr_t attr;
 	pthread_t thread;
 	sigset_t all, before;
 	int code;
 
-	if (state_set_own(&j->set, err) != 0) {
+	j->room = *room;
+	*room = (struct state_room){ NULL, 0 };
+	if (state_set_move(&j->set, &j->room, err) != 0) {
 		job_free(j);
 		return -1;
 	}
@@ -135,7 +140,8 @@ state_job_start(struct state_job *j, struct err *err)
 }
 
 int
-state_job_wait(struct state_job *j, double limit_s, struct err *err)
+state_job_wait(struct state_job *j, double limit_s, struct state_room *room,
+    struct err *err)
 {
 	struct timespec until;
 	bool done;
@@ -160,7 +166,10 @@ state_job_wait(struct state_job *j, double limit_s, struct err *err)
 		err_at(err, "the save to %s", j->path);
 	}
 	pthread_mutex_unlock(&j->lock);
-	if (done)
+	if (done) {
+		*room = j->room;
+		j->room = (struct state_room){ NULL, 0 };
 		job_free(j);
+	}
 	return ret;
 }

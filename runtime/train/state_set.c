@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "runtime/base/err.h"
 
@@ -49,28 +48,12 @@ state_set_add(struct state_set *s, const char *stem, const char *name,
 	return 0;
 }
 
-/* In large pages, where they are to be had: a copy of gigabytes would spend
- * most of its time on the first touch of small ones. */
-static void *
-room_for(uint64_t bytes)
-{
-	const size_t page = (size_t)2 << 20;
-	void *room;
-
-	if (bytes < page)
-		return malloc(bytes + 1);
-	room = aligned_alloc(page, (bytes + page - 1) / page * page);
-	if (room != NULL)
-		madvise(room, bytes, MADV_HUGEPAGE);
-	return room;
-}
-
 static int
 own(struct state_item *item, struct err *err)
 {
 	if (item->own != NULL)
 		return 0;
-	item->own = room_for(item->bytes);
+	item->own = malloc(item->bytes + 1);
 	if (item->own == NULL)
 		return err_set(err, "no memory for a copy of %s (%llu bytes)",
 		    item->name, (unsigned long long)item->bytes);
@@ -105,12 +88,38 @@ state_set_bytes(struct state_set *s, const char *stem, const char *name,
 }
 
 int
-state_set_own(struct state_set *s, struct err *err)
+state_set_move(struct state_set *s, struct state_room *room, struct err *err)
 {
+	const size_t line = 64;
+	size_t size = 0;
+	char *at;
+
 	for (size_t i = 0; i < s->count; i++)
 		for (size_t k = 0; k < s->part[i].count; k++)
-			if (own(&s->part[i].item[k], err) != 0)
-				return -1;
+			if (s->part[i].item[k].own == NULL)
+				size += (s->part[i].item[k].bytes + line - 1) /
+				    line * line;
+	if (size > room->size) {
+		free(room->data);
+		*room = (struct state_room){ malloc(size), size };
+		if (room->data == NULL) {
+			room->size = 0;
+			return err_set(err, "no memory for a copy of %zu "
+			    "bytes; a save that is not asynchronous needs "
+			    "none", size);
+		}
+	}
+	at = room->data;
+	for (size_t i = 0; i < s->count; i++)
+		for (size_t k = 0; k < s->part[i].count; k++) {
+			struct state_item *item = &s->part[i].item[k];
+
+			if (item->own != NULL || item->bytes == 0)
+				continue;
+			memcpy(at, item->data, item->bytes);
+			item->data = at;
+			at += (item->bytes + line - 1) / line * line;
+		}
 	return 0;
 }
 

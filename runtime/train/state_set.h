@@ -74,8 +74,17 @@ int state_set_copy(struct state_set *s, const char *stem, const char *name,
     const char *dtype, const int64_t *shape, int rank, const void *data,
     uint64_t bytes, struct err *err);
 
-/* Copies all that is still borrowed. */
-int state_set_own(struct state_set *s, struct err *err);
+/* Memory for copies, kept from one save to the next: to touch fresh pages takes
+ * several times as long as to fill them. */
+struct state_room {
+	char	*data;
+	size_t	 size;
+};
+
+/* Copies all that is borrowed into the room, which grows if it must, and
+ * borrows from there. */
+int state_set_move(struct state_set *s, struct state_room *room,
+    struct err *err);
 
 /* Writes all parts, and the manifest where "manifest" says so, into the folder
  * open as "dir" ("path" is for messages), each file synced to the disk.  Files
