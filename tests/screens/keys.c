@@ -164,8 +164,8 @@ main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if ((argc > 1 && num_parse(argv[1], 0, 86400, &seconds)) ||
-	    (argc > 2 && num_parse(argv[2], 0, 1000000000, &seed)))
-		return 2;
+	    (argc > 2 && num_parse(argv[2], 0, 99999999999, &seed)))
+		return fputs("usage: keys [SECONDS [SEED]]\n", stderr), 2;
 	setenv("HWLOC_SYNTHETIC", "package:2 numa:1 core:4 pu:1", 1);
 	ok(!machine_probe(&m, NULL), "a machine");
 	if (!mkdtemp(dir) || chdir(dir))

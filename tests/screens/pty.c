@@ -375,10 +375,10 @@ static void
 budget(void)
 {
 	static const struct { const char *key, *what; size_t most; } keys[] = {
-		{ DOWN, "Down", 600 }, { UP, "Up", 600 },
-		{ " ", "a change", 900 }, { "u", "undo", 900 },
-		{ "?", "help", 3000 }, { ESC, "and away", 3000 },
-		{ "\t", "another step", 2500 }, { "u", "nothing", 300 },
+		{ DOWN, "Down", 400 }, { UP, "Up", 400 },
+		{ " ", "a change", 500 }, { "u", "undo", 500 },
+		{ "?", "help", 2000 }, { ESC, "and away", 1500 },
+		{ "\t", "another step", 900 }, { "u", "nothing", 300 },
 	};
 	struct terminal t;
 	size_t before;

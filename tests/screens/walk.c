@@ -129,6 +129,10 @@ filters(const struct machine *m)
 			    item_row(i)->key);
 		}
 	ok(all > 120, "%d items", all);
+	ok(item_step(FIELD_main_num_processes) == STEP_TRAINING &&
+	    item_step(FIELD_mpirun_hostfile) == STEP_STRATEGY &&
+	    item_step(FIELD_fp8_format) == STEP_TRAINING,
+	    "each on the step that it is about");
 	form_filter(&f, FILTER_CHANGED);
 	ok(f.shown == 1 && f.list[0] == FIELD_main_distributed_type,
 	    "one was changed");
