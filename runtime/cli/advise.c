@@ -16,6 +16,7 @@
 #include "runtime/cli/model.h"
 #include "runtime/cli/probe.h"
 #include "runtime/config/advice.h"
+#include "runtime/launch/beside.h"
 #include "runtime/launch/hosts.h"
 #include "runtime/launch/survey.h"
 #include "runtime/launch/transport.h"
@@ -70,6 +71,7 @@ static const struct option options[] = {
 struct hosts_found {
 	struct advice_host	*host;
 	size_t			 count;
+	size_t			 real;	/* the first ones: not of --gpus */
 };
 
 /* This machine, where no other was named. */
@@ -168,6 +170,7 @@ find_hosts(struct hosts_found *h, const struct words *w, struct err *err)
 	if ((ret = read_machines(h, w, err)) != 0 ||
 	    (ret = ask_machines(h, w, err)) != 0)
 		return ret;
+	h->real = h->count;
 	for (size_t i = 0; i < w->gpus.count; i++)
 		if (advice_hosts(&h->host, &h->count, w->gpus.item[i],
 		    err) < 0)
@@ -224,9 +227,43 @@ print(const struct advice *a, const struct words *w, struct err *err)
 	return ret;
 }
 
+/* The hosts go beside it, where accel launch finds them. */
+static int
+write_hosts(const struct advice *a, const struct hosts_found *h,
+    const char *path, struct err *err)
+{
+	struct beside	 beside = BESIDE_INIT;
+	struct buf	 list = BUF_INIT;
+	int		 ret = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		if (!a->ranks[i])
+			continue;
+		if (i >= h->real)	/* of a word: nobody to reach */
+			goto out;
+		buf_addf(&list, "%s%s:%ld", list.len ? "," : "",
+		    h->host[i].name, a->ranks[i]);
+	}
+	if (a->plan.hosts < 2)
+		goto out;
+	ret = beside_read(&beside, path, err);
+	if (ret == 0) {
+		free(beside.hosts);
+		if (!(beside.hosts = buf_detach(&list)))
+			ret = err_nomem(err);
+		else
+			ret = beside_write(&beside, path, err);
+	}
+out:
+	beside_clear(&beside);
+	buf_clear(&list);
+	return ret;
+}
+
 /* A file that is there keeps what the proposal does not touch. */
 static int
-write_config(const struct advice *a, const char *path, struct err *err)
+write_config(const struct advice *a, const struct hosts_found *h,
+    const char *path, struct err *err)
 {
 	struct config	 c;
 	const char	*notice;
@@ -247,6 +284,8 @@ write_config(const struct advice *a, const char *path, struct err *err)
 		    path, notice);
 	config_clear(&c);
 	if (ret == 0)
+		ret = write_hosts(a, h, path, err);
+	if (ret == 0)
 		fprintf(stderr, "written: %s\n", path);
 	return ret;
 }
@@ -255,7 +294,7 @@ static int
 run(struct call *call, struct err *err)
 {
 	const struct words	*w = call->options;
-	struct hosts_found	 hosts = { NULL, 0 };
+	struct hosts_found	 hosts = { NULL, 0, 0 };
 	struct model		 model = { .name = NULL };
 	struct advice_order	 order = { .host = NULL };
 	struct advice		 advice;
@@ -274,7 +313,7 @@ run(struct call *call, struct err *err)
 		goto out;
 	ret = print(&advice, w, err);
 	if (ret == 0 && w->write && advice.fits)
-		ret = write_config(&advice, w->write, err);
+		ret = write_config(&advice, &hosts, w->write, err);
 	else if (ret == 0 && w->write) {
 		err_set(err, "%s is not written: nothing fits", w->write);
 		ret = err_hint(err, "see what would fit, above");

@@ -500,6 +500,6 @@ advice_clear(struct advice *a)
 {
 	strv_clear(&a->warnings);
 	strv_clear(&a->remedies);
-	free(a->host);
+	free(a->ranks);
 	*a = (struct advice){ .fits = false };
 }

@@ -139,7 +139,7 @@ struct advice {
 	struct strv		 remedies; /* what would fit, or better */
 	long			 sequence, batch;	/* as they were taken */
 	size_t			 tried;
-	bool			*host;	/* [order.hosts]: in the plan */
+	long			*ranks;	/* [order.hosts]: the plan's on each */
 };
 
 /* -1 where the order makes no sense: no host, no parameters.  Not fitting is no

@@ -242,14 +242,10 @@ name_hosts(const struct telling *t, char *text, size_t room)
 	if (t->p->hosts > FEW)
 		return;
 	for (size_t i = 0; i < t->o->hosts && n < room; i++) {
-		long	ranks = 0;
+		long	ranks = t->a->ranks[i];
 
-		if (!t->w->use[i])
+		if (!ranks)
 			continue;
-		for (uint32_t bits = t->w->gpus[i]; bits; bits &= bits - 1)
-			ranks++;
-		if (t->w->speed.cpu)
-			ranks = t->o->host[i].numa ? t->o->host[i].numa : 1;
 		n += (size_t)snprintf(text + n, room - n, "%s%s (%ld)", !at ?
 		    "" : at + 1 < t->p->hosts ? ", " : " and ",
 		    t->o->host[i].name, ranks);
@@ -426,15 +422,25 @@ say_gpus(const struct telling *t, struct advice_plan *p)
 	}
 }
 
+/* How many ranks each host has. */
 static int
-say_hosts(struct telling *t)
+count_ranks(struct telling *t)
 {
-	struct advice	*a = t->a;
+	const struct advice_world	*w = t->w;
+	struct advice			*a = t->a;
 
-	a->host = calloc(t->o->hosts, sizeof *a->host);
-	if (!a->host)
+	a->ranks = calloc(t->o->hosts, sizeof *a->ranks);
+	if (!a->ranks)
 		return -1;
-	memcpy(a->host, t->w->use, t->o->hosts * sizeof *a->host);
+	for (size_t i = 0; i < t->o->hosts; i++) {
+		if (!w->use[i])
+			continue;
+		for (uint32_t bits = w->gpus[i]; bits; bits &= bits - 1)
+			a->ranks[i]++;
+		if (w->speed.cpu)
+			a->ranks[i] = t->o->host[i].numa ?
+			    t->o->host[i].numa : 1;
+	}
 	say_gpus(t, &a->plan);
 	for (size_t i = 0; i < a->others; i++)
 		say_gpus(t, &a->other[i]);
@@ -449,6 +455,8 @@ advice_explain(struct advice *a, const struct advice_order *o,
 
 	t.w = &all->world[a->plan.world];
 	t.whole = whole_copy(&t);
+	if (count_ranks(&t) < 0)
+		return err_nomem(err);
 	say_type(&t);
 	say_sharding(&t);
 	say_precision(&t);
@@ -458,7 +466,5 @@ advice_explain(struct advice *a, const struct advice_order *o,
 	say_batch(&t);
 	for (size_t i = 0; i < a->others; i++)
 		say_second(&t, i);
-	if (say_hosts(&t) < 0 || advice_warn(a, o, all) < 0)
-		return err_nomem(err);
-	return 0;
+	return advice_warn(a, o, all) < 0 ? err_nomem(err) : 0;
 }

@@ -70,6 +70,28 @@ echo 'import os; print(os.environ["RANK"], os.environ["WORLD_SIZE"])' >ranks.py
 is "a proposal runs" "$("$accel" launch --config_file two.yaml ranks.py \
 	2>/dev/null | sed 's/.*: *//; s/^[^ ]* //' | sort | xargs)" "0 2 1 2"
 
+# Two machines of a file: a launch finds them.
+cat >fleet.yaml <<'END'
+accel_probe: 1
+machines:
+- hostname: node1
+  gpus:
+  - {vendor: NVIDIA, model: A10, memory: 24000000000, usable: true}
+  - {vendor: NVIDIA, model: A10, memory: 24000000000, usable: true}
+  interfaces: [{name: ib0, up: true, speed: 200000, rdma: mlx5_0}]
+- hostname: node2
+  gpus:
+  - {vendor: NVIDIA, model: A10, memory: 24000000000, usable: true}
+  interfaces: [{name: ib0, up: true, speed: 200000, rdma: mlx5_0}]
+END
+"$accel" advise --params 350M --machine fleet.yaml --write fleet-run.yaml >said 2>&1
+is "the hosts are written beside the file" "$(cat fleet-run.accel.yaml 2>&1 |
+	grep -v '^#')" "hosts: node1:2,node2:1"
+is "accel launch takes them from there" "$("$accel" launch --print \
+	--config_file fleet-run.yaml ranks.py 2>&1 |
+    sed -n '/^ *[0-9][0-9]*  *[0-9]/p' | awk '{ print $3 }' | xargs)" \
+	"node1 node1 node2"
+
 # Where machines come from.
 "$accel" probe --yaml --no_python >here.yaml 2>/dev/null
 ok "what accel probe writes is read" "$accel" advise --params 12M \

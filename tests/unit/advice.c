@@ -189,7 +189,7 @@ test_words(void)
 	model_named(&m, "1.3B");
 	o.sequence = 2048;
 	advise(&a, &o, NULL);
-	ok(a.plan.order.ranks == 8 && a.host[0] && !a.host[1],
+	ok(a.plan.order.ranks == 8 && a.ranks[0] == 8 && !a.ranks[1],
 	    "four T4 beside eight H100 are left out");
 	advice_clear(&a);
 	free(f.host);
@@ -295,7 +295,7 @@ holds(const struct advice *a, const struct advice_order *o,
 	bool				 low = false, ret = true;
 
 	for (size_t i = 0; p->world == a->plan.world && i < o->hosts; i++)
-		for (size_t k = 0; a->host[i] && k < o->host[i].gpus; k++) {
+		for (size_t k = 0; a->ranks[i] && k < o->host[i].gpus; k++) {
 			struct hardware	h;
 			const struct advice_gpu	*g = &o->host[i].gpu[k];
 
