@@ -234,11 +234,29 @@ say_line(struct run_view *v)
 	v->part.len = 0;
 }
 
+/* Of too many words, the last are those that tell how it ended. */
+static void
+keep_said(struct run_view *v, const char *bytes, size_t n)
+{
+	enum { HALF = VIEW_SAID / 2 };
+	const char *nl;
+
+	if (n > HALF) {
+		bytes += n - HALF;
+		n = HALF;
+	}
+	if (v->said.len + n > VIEW_SAID) {
+		nl = memchr(v->said.data + HALF, '\n', v->said.len - HALF);
+		buf_take(&v->said, nl ? (size_t)(nl + 1 - v->said.data) :
+		    HALF);
+	}
+	buf_add(&v->said, bytes, n);
+}
+
 void
 runview_say(struct run_view *v, const char *bytes, size_t n)
 {
-	buf_add(&v->said, bytes, n);	/* up to its bound */
-	v->said.failed = false;
+	keep_said(v, bytes, n);
 	for (size_t i = 0; i < n; i++) {
 		if (bytes[i] == '\n' || v->part.len >= LOG_WIDTH)
 			say_line(v);

@@ -144,8 +144,9 @@ void runview_clear(struct run_view *v);
 /* The same command was started anew; the log goes on. */
 void runview_again(struct run_view *v, int64_t now);
 
-/* A line of the launcher's stdout, without its end; what is no event of ours is
- * left out. */
+/* A line of the launcher's stdout, without its end.  Events that are not ours
+ * are left out; what is no event stands in the log, as a command that starts no
+ * ranks would print it. */
 void runview_event(struct run_view *v, int64_t now, const char *line,
     size_t n);
 /* Bytes of its stderr. */

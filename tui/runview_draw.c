@@ -447,7 +447,7 @@ static void
 draw_output(struct run_view *v, const struct screen *s, int y, int w, int rows)
 {
 	struct buf	title = BUF_INIT;
-	uint64_t	at, shown[SHOWN];
+	uint64_t	at, low, shown[SHOWN];
 	int		n = 0;
 
 	buf_addf(&title, " Output%s%s%s ", *v->only_name ? " of " : "",
@@ -465,7 +465,8 @@ draw_output(struct run_view *v, const struct screen *s, int y, int w, int rows)
 		    "There was no output." : "There is no output yet.");
 		return;
 	}
-	/* From the lowest up; fewer than fill the screen stand on top. */
+	/* From the lowest up; where there are too few, what follows it. */
+	low = at;
 	do
 		shown[n++] = at;
 	while (n < rows && n < SHOWN && log_seek(&v->log, &at, -1,
@@ -473,6 +474,9 @@ draw_output(struct run_view *v, const struct screen *s, int y, int w, int rows)
 	for (int i = 0; i < n; i++)
 		draw_line(v, s, y + 1 + i, w, log_get(&v->log,
 		    shown[n - 1 - i]));
+	for (; n < rows && log_seek(&v->log, &low, 1, runview_only(v), "");
+	    n++)
+		draw_line(v, s, y + 1 + n, w, log_get(&v->log, low));
 }
 
 static void

@@ -333,6 +333,8 @@ runview_event(struct run_view *v, int64_t now, const char *line, size_t n)
 	json_t		*o = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
 	const char	*event = text_of(o, "event");
 
+	if (!o && n)
+		log_add(&v->log, NULL, 1, line, n);
 	if (!event)
 		;
 	else if (!strcmp(event, "line"))

@@ -371,8 +371,10 @@ test_bounds(void)
 	memset(text, 'x', sizeof text);
 	for (size_t i = 0; i < 200000; i++)
 		runview_say(&v, text, sizeof text);
+	runview_say(&v, "\nthe end\n", 9);
 	ok(v.said.len <= VIEW_SAID && v.part.len <= 2 * LOG_WIDTH,
 	    "nor what the launcher says");
+	ok(strstr(buf_text(&v.said), "\nthe end\n"), "of which the end stays");
 	for (size_t i = 0; i < 1000; i++) {
 		say(0, "{\"event\":\"problem\",\"host\":\"h\",\"what\":\"%zu\"}",
 		    i);
@@ -417,6 +419,8 @@ test_nonsense(void)
 		}
 		plan(1, 1);
 		ok(v.world == 1 && v.hosts == 1, "nonsense is left out");
+		is(log_get(&v.log, v.log.first)->text, "{",
+		    "or a line, where it is no JSON");
 	}
 	runview_clear(&v);
 }
