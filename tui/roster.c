@@ -108,7 +108,7 @@ move(struct roster *r, struct hosts *to)
 			goto bad;
 		if (at < r->hosts.count) {
 			*m = r->fleet.machine[at];
-			r->fleet.machine[at] = (struct machine){ NULL };
+			r->fleet.machine[at] = (struct machine){ .host = NULL };
 			state[i] = r->state[at];
 		} else if (!(m->host = strdup(to->host[i].name)))
 			goto bad;
@@ -333,7 +333,7 @@ take_machine(struct roster *r, struct machine *m)
 		return;
 	machine_clear(&r->fleet.machine[at]);
 	r->fleet.machine[at] = *m;
-	*m = (struct machine){ NULL };
+	*m = (struct machine){ .host = NULL };
 	m = &r->fleet.machine[at];
 	r->state[at] = m->problem ? ROSTER_FAILED : ROSTER_KNOWN;
 	r->settled = r->settled && r->measuring;

@@ -136,6 +136,8 @@ workstation(const struct machine *m)
 	ok(l && l->no_peer && l->kind == LINK_NUMA, "without peer access");
 	ok(l && l->gbs > 7.8 && l->gbs < 8, "by the slot of four lanes");
 	ok(m->nodes == 1 && gpu(m, 0)->numa == -1, "one NUMA node");
+	ok(!m->memory_limit && m->cpu_limit == 8, "version 1 of cgroups: no "
+	    "limit of memory, and one of the group above");
 	is(m->driver, "550.54.15", "the open driver says its version too");
 }
 
@@ -172,6 +174,8 @@ arm(const struct machine *m)
 	is(m->cpu, "Neoverse-N1", "a processor by its number");
 	ok(!m->cpu_bf16 && m->cores == 80 && m->numa == 4 && !m->gpus,
 	    "80 cores, four nodes, no GPU");
+	ok(m->memory_limit == 64ULL << 30 && m->cpu_limit == 40,
+	    "the least of its group and of those above");
 	ok(m->nodes == 4 && m->node[3].memory == 128ULL << 30,
 	    "each with a part of the memory");
 }

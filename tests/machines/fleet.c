@@ -95,6 +95,8 @@ wrongs(void)
 		{ "accel_probe: 1", "no \"machines\"", "no machines" },
 		{ "accel_probe: x\nmachines: []", "f:1:14: \"accel_probe\"",
 		    "a version that is none" },
+		{ "machines: []\naccel_probe: x", "f:2:14: \"accel_probe\"",
+		    "the same behind the machines" },
 		{ "accel_probe: 1\nmachines: 5", "f:2:11: \"machines\" is not "
 		    "a list", "a number for a list" },
 		{ "accel_probe: 1\nmachines:\n- 5", "f:3:3: here are no",
