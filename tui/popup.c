@@ -409,7 +409,7 @@ draw_list(struct screen *s)
 	bool typed = p->seek || p->length;
 	int column = word_width(p);
 	struct area a = paint_box(s, (int)(p->seek ? 999 : p->rows + 2 +
-	    (size_t)typed), p->seek ? 96 : 72, p->title, p->seek ?
+	    (size_t)typed), p->seek || s->whole ? 96 : 72, p->title, p->seek ?
 	    "Enter goes there, Esc back" :
 	    "Enter takes it, digits and letters find it, Esc");
 	long top;

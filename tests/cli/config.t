@@ -322,14 +322,14 @@ is "and keeps its comments" "$(grep -c '#' "$work/old")" 2
 rm "$d"
 out=$("$accel" config </dev/null 2>&1)
 is "without input the wizard fails" $? 1
-has "as a conversation" "$out" "How is training distributed?"
+has "as a conversation" "$out" "Which machines take part?"
 ok "and writes nothing" test ! -e "$d"
 yes '' | "$accel" config --config_file "$work/new" >/dev/null
 ok "it writes the file that it was told" test -s "$work/new"
 if command -v script >/dev/null; then
 	out=$(echo q | TERM=xterm script -qec "'$accel' config" /dev/null)
 	has "at a terminal it offers screens" "$out" "Screens, or questions"
-	has "and can go on by lines" "$out" "How is training distributed?"
+	has "and can go on by lines" "$out" "Which machines take part?"
 	# q is typed when the screen is there, and again as nothing was written.
 	: >"$work/screen"
 	{
