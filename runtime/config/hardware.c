@@ -117,6 +117,10 @@ hardware_find(struct hardware *out, const char *vendor, const char *name,
 		*out = *row;
 	else
 		guess(out, vendor ? vendor : "NVIDIA", capability, bytes);
+	/* AMD's before CDNA and RDNA 3 have no units for bfloat16. */
+	if (!row && arch && (!strncmp(arch, "gfx90", 5) ||
+	    !strncmp(arch, "gfx8", 4) || !strncmp(arch, "gfx10", 5)))
+		out->type = HARDWARE_FP16;
 	/* What the driver says of itself wins. */
 	if (capability)
 		out->capability = capability;

@@ -27,6 +27,8 @@ test_hardware(void)
 	}
 	hardware_find(&h, "AMD", NULL, "gfx90a", 0, 0);
 	is(h.words, "MI250X", "gfx90a is known by its name");
+	hardware_find(&h, "AMD", "Radeon Pro VII", "gfx906", 0, 32000000000);
+	ok(h.guess && h.type == HARDWARE_FP16, "gfx906 trains in float16");
 	hardware_find(&h, "NVIDIA", "RTX 9999", NULL, 75, 8000000000);
 	ok(h.guess && h.type == HARDWARE_FP16, "an unknown GPU of capability "
 	    "7.5 is guessed to train in float16");
