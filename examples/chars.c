@@ -26,7 +26,7 @@
 enum { MAX_LAYERS = 16, MAX_VOCAB = 256 };
 #define ADAMW 0.9, 0.99, 1e-8, 0.1	/* betas, epsilon, weight decay */
 
-/* ---- small things -------------------------------------------------------------- */
+/* ---- small things -------------------------------------------------------- */
 
 static _Noreturn void
 die(const char *what, const char *why)
@@ -82,7 +82,7 @@ normal(uint64_t *state)
 	return (float)sum;
 }
 
-/* ---- the text ------------------------------------------------------------------- */
+/* ---- the text ------------------------------------------------------------ */
 
 /* Letters are numbered in the order in which they are met.  The last tenth is
  * held out: nobody trains on it. */
@@ -127,7 +127,7 @@ text_read(struct text *t, const char *path, int window)
 		die(path, "the text is too short for the window");
 }
 
-/* ---- the model ------------------------------------------------------------------- */
+/* ---- the model ----------------------------------------------------------- */
 
 /* The arrays of a layer; the same struct points to weights, and to their
  * gradients. */
@@ -370,7 +370,7 @@ model_free(struct model *m)
 	free(m->dmixed);
 }
 
-/* ---- parts of it, there and back ------------------------------------------------- */
+/* ---- parts of it, there and back ----------------------------------------- */
 
 /* y = x w + bias, or with "add" y += ...; x is rows x in, w is in x out. */
 static void
@@ -563,7 +563,7 @@ attend_back(const struct model *m, const struct kept *c, const float *dmixed,
 		}
 }
 
-/* ---- the whole of it, there and back ---------------------------------------------- */
+/* ---- the whole of it, there and back ------------------------------------- */
 
 /* From "input" to "guess", the logarithms of odds; with a target also the loss,
  * in nats a letter, and "guess" becomes its derivative. */
@@ -688,7 +688,7 @@ backward(void *model)
 	return 0;
 }
 
-/* ---- learning ------------------------------------------------------------------------ */
+/* ---- learning ------------------------------------------------------------ */
 
 /* Batch number k: windows from anywhere in the text, always the same ones. */
 static void
@@ -764,7 +764,7 @@ evaluate(struct model *m, const struct text *t, int most)
 	return windows > 0 ? sum / windows : 0;
 }
 
-/* ---- a check of the derivatives ---------------------------------------------------- */
+/* ---- a check of the derivatives ------------------------------------------ */
 
 /* Moves single weights a little and looks whether the loss does what the
  * gradient says.  Returns the worst relative difference. */
@@ -801,7 +801,7 @@ check(struct model *m, const struct text *t)
 	return worst;
 }
 
-/* ---- weights in a file --------------------------------------------------------------- */
+/* ---- weights in a file --------------------------------------------------- */
 
 /* The sizes, and then all weights. */
 static void
@@ -836,7 +836,7 @@ weights_load(struct model *m, const char *path)
 	fclose(f);
 }
 
-/* ---- what was learnt -------------------------------------------------------------------- */
+/* ---- what was learnt ----------------------------------------------------- */
 
 /* Writes n letters that could follow a line's end. */
 static void
@@ -872,7 +872,7 @@ sample(struct model *m, const struct text *t, int n, double heat,
 	putchar('\n');
 }
 
-/* ---- the program ------------------------------------------------------------------------- */
+/* ---- the program --------------------------------------------------------- */
 
 struct options {
 	long		 steps, batch, every, seed, sample, windows;

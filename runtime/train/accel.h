@@ -15,11 +15,11 @@
  *
  * Every rank runs the same calls in the same order.  Calls return ACCEL_OK or
  * another accel_status; out-parameters come last; buffers are the caller's.
- * Nothing here exits; nothing prints but accel_print, and a line on stderr where
- * a tracker fails.  Functions of the program are called by the thread that
- * called libaccel, but for a loader's source with a prefetch of more than 0.
- * One thread at a time uses an accel: THREADS in libaccel(3) says of each call
- * who may make it.
+ * Nothing here exits; nothing prints but accel_print, and a line on stderr
+ * where a tracker fails.  Functions of the program are called by the thread
+ * that called libaccel, but for a loader's source with a prefetch of more than
+ * 0.  One thread at a time uses an accel: THREADS in libaccel(3) says of each
+ * call who may make it.
  *
  * When a rank dies or falls silent, the call that the others are in (or their
  * next one) returns ACCEL_EPEER and accel_errmsg names the rank.  After that
@@ -34,8 +34,8 @@
  * the rank that has not come and ends the job (600; 0: no limit); ACCEL_DEBUG,
  * 1 to compare each collective's arguments and after each step the parameters
  * on all ranks; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl
- * (mpi); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file or
- * a descriptor for whoever watches; ACCEL_PROFILE, a prefix for traces;
+ * (mpi); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file
+ * or a descriptor for whoever watches; ACCEL_PROFILE, a prefix for traces;
  * ACCEL_SAVE_TIMEOUT, seconds that a save under way may take (600).
  * None set: one process alone.
  */
@@ -289,7 +289,7 @@ accel_status accel_gradients(accel *a, const accel_range **r, int *nrange);
  * gradients.  ACCEL_SKIPPED while accumulating and after an overflow. */
 accel_status accel_step(accel *a, accel_update_fn fn, void *user);
 
-/* ---- how gradients travel -------------------------------------------------- */
+/* ---- how gradients travel ------------------------------------------------ */
 
 typedef struct {
 	int		 index, last;	/* last: 1 for the last one of a step */
@@ -316,7 +316,7 @@ accel_status accel_average_parameters(accel *a);
  * ACCEL_EMISMATCH names the first tensor and the ranks that differ. */
 accel_status accel_check_replicas(accel *a);
 
-/* ---- optimizers ------------------------------------------------------------ */
+/* ---- optimizers ---------------------------------------------------------- */
 
 /*
  * Ready-made, for F32, F16 and BF16.  One pass over memory (Adafactor: three),
@@ -459,7 +459,7 @@ void	     accel_scheduler_get(const accel_scheduler *s,
 accel_status accel_scheduler_set(accel_scheduler *s,
     const accel_scheduler_state *state);
 
-/* ---- 8-bit floats ---------------------------------------------------------- */
+/* ---- 8-bit floats -------------------------------------------------------- */
 
 typedef enum {
 	ACCEL_E4M3 = 0,			/* to 448, a NaN and no infinity:
@@ -783,7 +783,7 @@ typedef struct {
 accel_status accel_spawn(int n, accel_fn fn, void *user,
     const accel_spawn_config *config);
 
-/* ---- checkpoints ---------------------------------------------------------- */
+/* ---- checkpoints --------------------------------------------------------- */
 
 enum { ACCEL_PER_RANK = 1 };
 
@@ -808,8 +808,8 @@ accel_status accel_unregister(accel *a, const char *name);
 
 typedef struct {
 	size_t	 size;			/* set by ACCEL_SAVE_INIT */
-	int	 numbered;		/* to DIR/checkpoints/checkpoint_N, N one
-					 * above the highest there */
+	int	 numbered;		/* to DIR/checkpoints/checkpoint_N, with
+					 * N one above the highest there */
 	int	 total_limit;		/* of those: keep so many; 0: all */
 	int	 async;			/* copy, and write in a thread; the
 					 * memory is kept for the next */
@@ -835,8 +835,9 @@ accel_status accel_save_wait(accel *a);
 /* Collective, after accel_prepare: the checkpoint in dir, or the highest
  * numbered one below it.  All files are checked first, and a damaged one is
  * named; then, on any number of ranks, all is as it was saved.  ACCEL_EMISMATCH
- * names what does not fit this program; nothing is changed then, unless it is an
- * object, or a loader, that does not take what was saved of it: they come last. */
+ * names what does not fit this program; nothing is changed then, unless it is
+ * an object, or a loader, that does not take what was saved of it: they come
+ * last. */
 accel_status accel_load_state(accel *a, const char *dir);
 
 /* Collective: the parameters alone as model.safetensors, or with more than
@@ -845,7 +846,7 @@ accel_status accel_load_state(accel *a, const char *dir);
  * replaced. */
 accel_status accel_save_model(accel *a, const char *dir, size_t shard_bytes);
 
-/* ---- profile --------------------------------------------------------------- */
+/* ---- profile ------------------------------------------------------------- */
 
 /* Writes PREFIX_RANK.json: where the time of each step goes (compute, ready,
  * communication, wait, update, ...), for chrome://tracing or ui.perfetto.dev,
@@ -857,14 +858,14 @@ accel_status accel_profile_stop(accel *a);
 void	     accel_profile_begin(accel *a, const char *name);
 void	     accel_profile_end(accel *a);
 
-/* ---- trackers ------------------------------------------------------------- */
+/* ---- trackers ------------------------------------------------------------ */
 
 /*
  * Numbers by step, and settings, for people: on the main rank (0) alone unless
  * a tracker was opened with ACCEL_EVERY_RANK.  A tracker that fails later is
  * said once, on stderr, and left alone; training goes on.  Whoever started the
- * run gets all of it too, through ACCEL_TRACK (see accel-launch(1)).  accel_fini
- * closes them.
+ * run gets all of it too, through ACCEL_TRACK (see accel-launch(1)).
+ * accel_fini closes them.
  */
 enum { ACCEL_EVERY_RANK = 1 };
 enum { ACCEL_KEY_MAX = 250 };		/* bytes of a key, as MLflow has it */
@@ -873,8 +874,9 @@ enum { ACCEL_KEY_MAX = 250 };		/* bytes of a key, as MLflow has it */
  *	jsonl		a file that lines of JSON are added to
  *	csv		a file that rows are added to: time,rank,step,key,value
  *	tensorboard	a folder: a new event file in it
- *	mlflow		http://HOST:PORT/EXPERIMENT, or NULL: MLFLOW_TRACKING_URI
- *			and MLFLOW_EXPERIMENT_NAME; sent by a thread of its own
+ *	mlflow		http://HOST:PORT/EXPERIMENT, or NULL: what the
+ *			environment has in MLFLOW_TRACKING_URI and
+ *			MLFLOW_EXPERIMENT_NAME; sent by a thread of its own
  * With ACCEL_EVERY_RANK the other ranks' name ends in ".rank-N". */
 accel_status accel_track(accel *a, const char *kind, const char *where,
     uint32_t flags);

@@ -51,7 +51,7 @@ struct mlflow {
 	struct err	 err;
 };
 
-/* ---- requests --------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static size_t
 keep_answer(char *data, size_t one, size_t n, void *user)
@@ -262,7 +262,7 @@ end_run(struct mlflow *m, struct err *err)
 	return got != NULL ? 0 : -1;
 }
 
-/* ---- the thread --------------------------------------------------------------- */
+/* ---- the thread ---------------------------------------------------------- */
 
 /* Sends until nothing waits and no more comes. */
 static int
@@ -311,7 +311,7 @@ work(void *user)
 	return NULL;
 }
 
-/* ---- the tracker ---------------------------------------------------------------- */
+/* ---- the tracker --------------------------------------------------------- */
 
 static void
 mlflow_free(struct mlflow *m)

@@ -207,7 +207,7 @@ profile__exchanged(struct accel *a, int bucket)
 	p->exchange[bucket].begin = 0;
 }
 
-/* ---- begin and end -------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------- */
 
 static void
 profile_free(struct profile *p)

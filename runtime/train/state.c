@@ -107,7 +107,7 @@ state_next(const struct accel *a, enum state_what what,
 	return false;
 }
 
-/* ---- collecting ------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------- */
 
 static int
 add_array(struct state_set *s, const struct state_array *x, struct err *err)
@@ -219,7 +219,7 @@ collect(accel *a, struct state_set *s)
 	return ACCEL_OK;
 }
 
-/* ---- writing ------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------- */
 
 static double
 wait_limit(void)
@@ -250,7 +250,8 @@ write_here(accel *a, struct state_set *s, const char *dir,
     const accel_save_args *o)
 {
 	struct err *err = accel__err();
-	uint64_t shard = o->shard_bytes != 0 ? o->shard_bytes : STATE_SHARD_BYTES;
+	uint64_t shard = o->shard_bytes != 0 ? o->shard_bytes :
+	    STATE_SHARD_BYTES;
 	char *path = o->numbered ? state_folder_next(dir, err) : strdup(dir);
 	struct state_job *j = NULL;
 	int ret = -1;

@@ -13,8 +13,8 @@
  *						arrays of all ranks but rank 0
  *
  * and in the manifest's "info" the numbers step, micro (batches accumulated),
- * world, and local (1 with local SGD).  All of it goes through rank 0, which alone touches the disk: no
- * host needs to see another's.
+ * world, and local (1 with local SGD).  All of it goes through rank 0, which
+ * alone touches the disk: no host needs to see another's.
  */
 #ifndef RUNTIME_TRAIN_STATE_H
 #define RUNTIME_TRAIN_STATE_H
@@ -57,7 +57,7 @@ bool state_next(const struct accel *a, enum state_what what,
 /* "F32" */
 const char *state_dtype(accel_dtype t);
 
-/* ---- objects --------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------- */
 
 struct object {
 	char		*name;
@@ -95,7 +95,7 @@ bool state_unpack(const char **at, const char *end, struct state_packed *out);
 accel_status state_object_load(struct object *o, const void *data,
     uint64_t bytes);
 
-/* ---- between ranks ----------------------------------------------------------- */
+/* ---- between ranks ------------------------------------------------------- */
 
 /* Collective: ACCEL_OK where all ranks bring it, else the status of the first
  * that does not, with its message, on all ranks. */
@@ -103,7 +103,7 @@ accel_status state_agree(struct accel *a, accel_status mine);
 /* Collective: root's bytes, on all ranks; others' *bytes is replaced. */
 accel_status state_share(struct accel *a, struct buf *bytes, int root);
 
-/* ---- the running save --------------------------------------------------------- */
+/* ---- the running save ---------------------------------------------------- */
 
 struct state_job;
 
@@ -121,7 +121,7 @@ int  state_job_start(struct state_job *j, struct state_room *room,
 int  state_job_wait(struct state_job *j, double limit_s,
     struct state_room *room, struct err *err);
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- all of it ----------------------------------------------------------- */
 
 struct state {
 	struct object		*object;

@@ -283,7 +283,7 @@ state_folder_commit(struct state_folder *f, struct err *err)
 	return ret;
 }
 
-/* ---- automatic names ------------------------------------------------------ */
+/* ---- automatic names ----------------------------------------------------- */
 
 /* Lowest and highest N of FOLDER/checkpoints, and how many; -1 for none. */
 static int

@@ -132,7 +132,7 @@ begin(const accel *a, struct load *l, const char *dir)
 	return compare(a, l);
 }
 
-/* ---- objects ------------------------------------------------------------------ */
+/* ---- objects ------------------------------------------------------------- */
 
 /* All objects of the part whose names begin with "R/" (rank < 0: all), packed
  * as state_pack does, without the prefix. */
@@ -261,7 +261,7 @@ all_objects(accel *a, const struct load *l, bool load)
 	return st == ACCEL_OK ? state_agree(a, mine) : st;
 }
 
-/* ---- arrays ------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------- */
 
 static accel_status
 all_arrays(accel *a, const struct load *l)

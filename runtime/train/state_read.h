@@ -30,7 +30,8 @@ struct state_place {
 /* Reads the manifest and all headers, and checks all bytes. */
 int  state_reader_open(struct state_reader **out, const char *folder,
     struct err *err);
-void state_reader_close(struct state_reader *r);		/* NULL is fine */
+/* NULL is fine. */
+void state_reader_close(struct state_reader *r);
 
 /* A text of the manifest's "info", or NULL; as a number from lo to hi, or an
  * error that names the manifest. */

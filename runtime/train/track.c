@@ -119,7 +119,7 @@ open_one(struct accel *a, const struct tracker_ops *ops, const char *where,
 	return add(a, ops, state, where, err);
 }
 
-/* ---- what libaccel itself says -------------------------------------------- */
+/* ---- what libaccel itself says ------------------------------------------- */
 
 void
 track_init(struct accel *a)
@@ -196,7 +196,7 @@ track_fini(struct accel *a)
 	a->track = NULL;
 }
 
-/* ---- what the program says ------------------------------------------------ */
+/* ---- what the program says ----------------------------------------------- */
 
 accel_status
 accel_track(accel *a, const char *kind, const char *where, uint32_t flags)

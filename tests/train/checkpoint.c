@@ -86,7 +86,7 @@ finish(void)
 	dice = 0;
 }
 
-/* ---- there and back ----------------------------------------------------------- */
+/* ---- there and back ------------------------------------------------------ */
 
 static void
 round_trip(void)
@@ -225,7 +225,7 @@ objects(void)
 	finish();
 }
 
-/* ---- damage ---------------------------------------------------------------------- */
+/* ---- damage -------------------------------------------------------------- */
 
 static void
 damage(void)
@@ -282,7 +282,7 @@ damage(void)
 	finish();
 }
 
-/* ---- names, shards, threads --------------------------------------------------------- */
+/* ---- names, shards, threads ---------------------------------------------- */
 
 static int
 there(const char *name)
@@ -467,7 +467,7 @@ stuck(void)
 	    "its end");
 }
 
-/* ---- kill -9 at any point ------------------------------------------------------------ */
+/* ---- kill -9 at any point ------------------------------------------------ */
 
 /* Runs a save in a child, and kills it at its n-th entry to or return from the
  * kernel.  1: it came to its end before; -1: no ptrace here. */
