@@ -296,6 +296,41 @@ test_temporary(void)
 	ok(m.no_shape, "without a shape, activations are left out and said so");
 }
 
+/* Adapters: a hundredth is trained, the rest stays in 16 bits without gradient
+ * and optimizer. */
+static void
+test_frozen(void)
+{
+	static const struct {
+		enum sharding	 kind;
+		double		 params, grads, optimizer;	/* bytes each */
+	} rows[] = {
+		{ SHARDING_NONE, 4 * 0.01 + 2 * 0.99, 4 * 0.01, 8 * 0.01 },
+		{ SHARDING_ZERO2, 2, 2 * 0.01 / 4, 12 * 0.01 / 4 },
+		{ SHARDING_FULL, (4 * 0.01 + 2 * 0.99) / 4, 4 * 0.01 / 4,
+		    8 * 0.01 / 4 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct memory_order	o = order(1e9, rows[i].kind,
+		    TRAINING_BF16, 4);
+		struct memory		m, all = estimate(o);
+
+		o.trained = 10000000;
+		m = estimate(o);
+		ok(near_to(m.part[PART_PARAMS], 1e9 * rows[i].params) &&
+		    near_to(m.part[PART_GRADS], 1e9 * rows[i].grads) &&
+		    near_to(m.part[PART_OPTIMIZER], 1e9 * rows[i].optimizer),
+		    "%s with a hundredth trained",
+		    sharding_words[rows[i].kind].word);
+		ok(m.total[ON_DEVICE] < all.total[ON_DEVICE], "it takes less");
+		o.trained = 1000000000;
+		m = estimate(o);
+		ok(near_to(m.total[ON_DEVICE], all.total[ON_DEVICE]),
+		    "all trained is the same as none said");
+	}
+}
+
 static void
 test_mesh(void)
 {
@@ -429,6 +464,7 @@ main(void)
 	test_cases();
 	test_offload();
 	test_temporary();
+	test_frozen();
 	test_mesh();
 	test_config();
 	test_words();
