@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * resume: one rank of a training that is saved and goes on.
- *	resume save|async|load|both|plain|model DIR TO [ACCUM [KIND]]
+ *	resume save|async|load|both|plain|model|forever DIR TO [ACCUM [KIND]]
  * Trains until TO batches are behind it; "load" and "both" load the state in
  * DIR before, "save", "async" and "both" save it there after, and "model" the
- * parameters alone, in files of at most 20000 bytes.  KIND:
+ * parameters alone, in files of at most 20000 bytes.  "forever" saves until a
+ * rank dies.  KIND:
  *	whole	F32; whole numbers, so that 1, 2 and 4 ranks train the same
  *	f16	16 bits, loss scaling that overflows, a scheduler, and batches
  *		of a shuffled loader of which an epoch ends on the way
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/half.h"
 #include "runtime/base/hash.h"
@@ -141,13 +143,14 @@ main(int argc, char **argv)
 	accel_loader *l = NULL;
 	accel_status st, end;
 	const char *kind = argc > 5 ? argv[5] : "whole";
-	bool save, load, model;
+	bool save, load, model, forever;
 
 	if (argc < 4)
 		return 2;
 	model = strcmp(argv[1], "model") == 0;
+	forever = strcmp(argv[1], "forever") == 0;
 	save = strcmp(argv[1], "load") != 0 &&
-	    strcmp(argv[1], "plain") != 0 && !model;
+	    strcmp(argv[1], "plain") != 0 && !model && !forever;
 	load = strcmp(argv[1], "load") == 0 || strcmp(argv[1], "both") == 0;
 	o.async = strcmp(argv[1], "async") == 0;
 	whole = strcmp(kind, "whole") == 0;
@@ -187,6 +190,13 @@ main(int argc, char **argv)
 		st = train(strtol(argv[3], NULL, 10), &adam, l, s);
 	if (st == ACCEL_OK && save)
 		st = accel_save_state(a, argv[2], &o);
+	for (long i = 0; forever && st == ACCEL_OK; i++) {
+		st = accel_save_state(a, argv[2], NULL);
+		if (i == 5) {
+			printf("pid %ld\n", (long)getpid());
+			fflush(stdout);
+		}
+	}
 	if (st == ACCEL_OK && model)
 		st = accel_save_model(a, argv[2], 20000);
 	if (st != ACCEL_OK)

@@ -66,6 +66,33 @@ has "the loss scale has been at work" "$(all)" "scale 0x1p+"
 ok "and is no longer the first" sh -c \
 	'! grep -q "scale 0x1p+16" "$0"' "$work/out.0"
 
+# A rank that dies while all save: nobody waits for it, and what was saved last
+# is whole.
+for victim in 0 2; do
+	port=$((port + 1))
+	rm -f "$work"/out.*
+	for r in 0 1 2; do
+		RANK=$r WORLD_SIZE=3 LOCAL_RANK=$r MASTER_PORT=$port \
+			timeout -k 1 200 "$rank" forever "$work/dies" 1 1 \
+			>"$work/out.$r" 2>&1 &
+		eval "pid$r=$!"
+	done
+	tries=0
+	until [ "$(cat "$work"/out.[0-2] | grep -c ^pid)" -eq 3 ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 600 ] || break
+		sleep 0.1
+	done
+	kill -KILL "$(sed -n 's/^pid //p' "$work/out.$victim")"
+	for r in 0 1 2; do
+		eval "wait \$pid$r" 2>/dev/null
+		[ $r = $victim ] || has "rank $victim is killed: rank $r names it" \
+			"$(cat "$work/out.$r")" "status -5: rank $victim ("
+	done
+	run 1 load "$work/dies" 2
+	has "and the last state loads" "$(all)" "batch 2 hash"
+done
+
 # Another number of ranks.
 run 1 plain x 14
 want=$(shared)
