@@ -27,6 +27,7 @@ noinst_LTLIBRARIES += %D%/libtui.la
 	%D%/runview_draw.c \
 	%D%/runview_event.c \
 	%D%/runview_keys.c %D%/runview_keys.def \
+	%D%/runview_list.c \
 	%D%/runview_log.c %D%/runview_log.h \
 	%D%/runview_move.c \
 	%D%/runview_page.c \

@@ -3,10 +3,10 @@
  * runview_child: the launcher as a child of the screen.
  *
  * It runs in a process group of its own, so that ^C and ^Z are keys of the
- * screen; it is told to stop when the screen dies.  ACCEL_FOLLOWED tells it that
- * it is followed: it says JSON on its stdout, with what ranks use, and asks for
- * passphrases on the descriptor of that number: a question, a newline; the answer
- * likewise, an empty one where there is none.
+ * screen; it is told to stop when the screen dies.  ACCEL_FOLLOWED tells it
+ * that it is followed: it says JSON on its stdout, with what ranks use, and
+ * asks for passphrases on the descriptor of that number: a question, a newline;
+ * the answer likewise, an empty one where there is none.
  */
 #ifndef TUI_RUNVIEW_CHILD_H
 #define TUI_RUNVIEW_CHILD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runview_intern: of the model, for its own files. */
+/* runview_intern: of the launch screen, for its own files. */
 #ifndef TUI_RUNVIEW_INTERN_H
 #define TUI_RUNVIEW_INTERN_H
 
@@ -16,4 +16,10 @@ void runview_line(struct run_view *v, int64_t now, size_t rank, int stream,
     const char *line, size_t n);
 void runview_value(struct run_view *v, size_t rank, const char *name,
     double value, bool told);
+
+struct screen;
+
+/* runview_list.c: a title, and that many rows of hosts and ranks. */
+void runview_draw_list(struct run_view *v, struct screen *s, int y, int w,
+    int rows);
 #endif

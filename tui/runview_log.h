@@ -4,8 +4,8 @@
  * within a bound of lines and bytes, whatever the run writes.
  *
  * Lines have numbers that only grow, so that a place in the log stays the same
- * while lines come and go.  A line has the ranks that said it; what the launcher
- * itself said has none, and passes every filter.
+ * while lines come and go.  A line has the ranks that said it; what the
+ * launcher itself said has none, and passes every filter.
  */
 #ifndef TUI_RUNVIEW_LOG_H
 #define TUI_RUNVIEW_LOG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runview_screen: the launch screen: a run of "accel launch" or "accel run" that
- * is a child, shown on the whole terminal.
+ * runview_screen: the launch screen: a run of "accel launch" or "accel run"
+ * that is a child, shown on the whole terminal.
  */
 #ifndef TUI_RUNVIEW_SCREEN_H
 #define TUI_RUNVIEW_SCREEN_H
@@ -20,12 +20,12 @@ struct runview_order {		/* all borrowed */
 	bool		 ascii, color, no_mouse;
 };
 
-/* Takes the terminal until the user leaves, then prints what the launcher had to
- * say at its end.  The run's exit code, or -1. */
+/* Takes the terminal until the user leaves, then prints what the launcher had
+ * to say at its end.  The run's exit code, or -1. */
 int  runview_run(const struct runview_order *order, struct err *err);
 
-/* Can the screen be had at all?  stdin and stdout are a terminal that can do it,
- * and nobody asked for plain text. */
+/* Can the screen be had at all?  stdin and stdout are a terminal that can do
+ * it, and nobody asked for plain text. */
 bool runview_possible(void);
 
 struct run_binding {		/* a row of runview_keys.def */

@@ -95,8 +95,9 @@ cat >track.py <<'E'
 import os
 fd = int(os.environ["ACCEL_TRACK_FD"]) if "ACCEL_TRACK_FD" in os.environ else 0
 assert bool(fd) == (os.environ["RANK"] == "0")
-for line in (b'{"event":"log","key":"loss","val', b'ue":0.5}\n', b'\n[1]\n{"a"\n',
-             b'{"x":"' + b'y' * 5000 + b'"}\n', b'{"last":1}\n') if fd else ():
+for line in (b'{"event":"log","key":"loss","val', b'ue":0.5}\n',
+             b'\n[1]\n{"a"\n', b'{"x":"' + b'y' * 5000 + b'"}\n',
+             b'{"last":1}\n') if fd else ():
     os.write(fd, line)
 E
 follow $launch --num_processes 2 --usage 1 python3 track.py
