@@ -16,10 +16,10 @@
 
 #include "runtime/base/banned.h"
 
-#define SPINS	2000		/* polls that only yield */
+#define SPINS	20000		/* polls that only yield: some ms */
 #define POLLS	50		/* then between naps of who waits */
 #define NAP_NS	50000
-#define PACE_NS	100000		/* between polls of the thread */
+#define PACE_NS	250000		/* between polls of the thread */
 
 struct guard {
 	const struct device_ops	*ops;

@@ -17,6 +17,7 @@ EXTRA_DIST += tests/bench/train.py
 if HAVE_BLAS
 if HAVE_MPICH
 EXTRA_PROGRAMS += tests/bench/train
+CLEANFILES += tests/bench/train
 tests_bench_train_SOURCES  = tests/bench/train.c
 tests_bench_train_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
 tests_bench_train_CFLAGS   = $(AM_CFLAGS) -O3 $(BLAS_CFLAGS)

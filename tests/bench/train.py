@@ -5,7 +5,7 @@
 usage: train.py BUILD-FOLDER [overhead] [poll] [reduce] [model]
 
 overhead  one rank, a step of about 1 ms: what accel_backward and accel_step add
-poll      what the progress thread takes from a computation beside it
+poll      what libaccel's threads take of a core beside a computation
 reduce    all-reduce of two ranks on this host: libaccel, MPI's own two ways, and
           torch's gloo; the tenth part of the runs that took least
 model     12.2M parameters on two "hosts" (network namespaces, 1 Gbit/s by tc
@@ -163,6 +163,13 @@ def model(train):
             sh("ip netns exec %s ip addr add 10.213.7.%d/24 dev eth0" % (name, k + 1))
             sh("ip netns exec %s ip link set eth0 up" % name)
             sh("ip netns exec %s tc qdisc add dev eth0 root tbf rate 1gbit burst 128kb latency 50ms" % name)
+        for name in names:      # the kernel says so a while after both are up
+            for _ in range(100):
+                state = subprocess.check_output(["ip", "netns", "exec", name, "cat",
+                                                 "/sys/class/net/eth0/operstate"], text=True)
+                if state.strip() == "up":
+                    break
+                time.sleep(0.1)
         rows = os.environ.get("ROWS", "512")
         print(ranks([train, "model", "9", rows], "10.213.7.1", names), end="", flush=True)
         try:
