@@ -279,6 +279,7 @@ test_life(void)
 {
 	struct terminal	t;
 	struct winsize	small = { .ws_row = 16, .ws_col = 60 };
+	pid_t		first;
 	int		status;
 
 	run(&t);
@@ -299,7 +300,15 @@ test_life(void)
 	forget("pid1");
 	type(&t, "r");
 	ok(shows(&t, "2 running"), "r starts it again");
-	ok(pid_in("pid1") > 0, "really");
+	first = pid_in("pid1");
+	ok(first > 0, "really");
+	forget("pid0");
+	forget("pid1");
+	type(&t, "r");
+	ok(shows(&t, "start it again?"), "while it runs, r asks");
+	type(&t, "y");
+	ok(pid_in("pid1") > 0 && becomes(&t, first, 0) &&
+	    shows(&t, "2 running"), "stops it, and starts it again");
 
 	ioctl(t.slave, TIOCSWINSZ, &small);
 	vterm_set_size(t.vt, small.ws_row, small.ws_col);
