@@ -214,7 +214,7 @@ read_root(struct reader *r, struct fleet *f, const struct node *root)
 	struct pair		*pairs;
 	size_t			 n;
 	long			 said;
-	bool			 whole = false;
+	bool			 whole = false, named = false;
 
 	if (!root || node_of(root)->type != NODE_MAP) {
 		err_set(r->err, "%s: no facts of machines", r->tree->name);
@@ -226,14 +226,19 @@ read_root(struct reader *r, struct fleet *f, const struct node *root)
 		const char *key = node_of(pairs[i].key)->text;
 
 		whole = whole || !strcmp(key, "machines");
+		named = named || !strcmp(key, "host") ||
+		    !strcmp(key, "hostname");
 		if (!strcmp(key, "accel_probe"))
 			version = pairs[i].value;
 	}
 	free(pairs);
 	if (!whole) {
-		if (version)
-			return err_set(r->err, "%s: it has no \"machines\"",
+		if (version || !named) {
+			err_set(r->err, "%s: it has no \"machines\"",
 			    r->tree->name);
+			return err_hint(r->err, "write it there: accel probe "
+			    "--yaml");
+		}
 		one = fleet_add(f);
 		return one ? read_object(r, machine_attributes, machine_lists,
 		    one, root) : err_nomem(r->err);

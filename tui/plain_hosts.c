@@ -58,11 +58,7 @@ take(struct roster *r, struct form *f, const char *text, struct err *err)
 	if (!strcmp(text, "slurm"))
 		return roster_add_slurm(r, f, err);
 	/* What is typed is the whole list. */
-	if (form_set(f, ITEM_hosts, text, ORIGIN_USER, err))
-		return -1;
-	r->turn = f->turn;
-	roster_sync(r, f);
-	return 0;
+	return roster_name(r, f, text, err);
 }
 
 static void

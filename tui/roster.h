@@ -86,6 +86,9 @@ void roster_site(const struct roster *r, struct form *f);
 /* Changes of the form's list, each one change that can be undone. */
 int  roster_add(struct roster *r, struct form *f, const char *list,
     struct err *err);
+/* The whole list; "" is this machine alone. */
+int  roster_name(struct roster *r, struct form *f, const char *list,
+    struct err *err);
 int  roster_add_file(struct roster *r, struct form *f, const char *path,
     struct err *err);
 int  roster_add_slurm(struct roster *r, struct form *f, struct err *err);

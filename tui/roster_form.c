@@ -235,7 +235,9 @@ set_list(struct roster *r, struct form *f, const struct hosts *hosts,
 	for (size_t i = 0; i < hosts->count; i++)
 		ranks += hosts->host[i].slots ? hosts->host[i].slots : 1;
 	snprintf(count, sizeof count, "%ld", ranks);
-	if (!status && hosts->count > 1)
+	if (!hosts->count)
+		snprintf(count, sizeof count, "%ld", roster_slots(f->machine));
+	if (!status && hosts->count != 1)
 		status = put(f, m, FIELD_main_num_processes, count, err);
 	f->changed = -1;
 	if (form_finish(f, status))
@@ -274,6 +276,19 @@ roster_add(struct roster *r, struct form *f, const char *list, struct err *err)
 	if (!status && own && r->hosts.count == 2)
 		form_say(f, false, "This machine takes part as well; x on its "
 		    "row leaves it out.");
+	hosts_clear(&all);
+	return status;
+}
+
+int
+roster_name(struct roster *r, struct form *f, const char *list,
+    struct err *err)
+{
+	struct hosts	all = HOSTS_INIT;
+	int		status = *list ? hosts_add(&all, list, err) : 0;
+
+	if (!status)
+		status = set_list(r, f, &all, err);
 	hosts_clear(&all);
 	return status;
 }

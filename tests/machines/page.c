@@ -22,7 +22,7 @@ static const struct { const char *name, *keys; } cases[] = {
 	{ "hosts", "2" }, { "failed", "2jj" }, { "network", "2j" },
 	{ "removed", "2jx" }, { "brought-back", "2jxu" }, { "add", "2a" },
 	{ "add-wrong", "2anode1,,\n" }, { "add-twice", "2adgx-h100\n" },
-	{ "import", "2i" }, { "import-file", "2i1/no/such/hosts\n" },
+	{ "import", "2i" }, { "import-file", "2i1\n/no/such/hosts\n" },
 	{ "review", "6" }, { "further", "2\1\1\1\1\1\1\1\1\1" },
 };
 
