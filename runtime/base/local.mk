@@ -13,7 +13,8 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/near.c %D%/near.h \
 	%D%/num.c  %D%/num.h \
 	%D%/plugin.c %D%/plugin.h \
-	%D%/strv.c %D%/strv.h
+	%D%/strv.c %D%/strv.h \
+	%D%/thread.h
 %C%_libbase_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(pkglibdir)"'
 
 # On its own, so that what needs no JSON does not link it: the agent is static.

@@ -22,6 +22,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/thread.h"
 #include "runtime/device/ctl_server.h"
 #include "runtime/device/wire.h"
 
@@ -462,7 +463,7 @@ ctl_open(struct ctl **out, const struct ctl_config *config, struct err *err)
 	if (connect_to(c, err) != 0)
 		goto fail;
 	if (greet(c) != 0 ||
-	    pthread_create(&c->thread, NULL, run, c) != 0) {
+	    thread_start(&c->thread, run, c) != 0) {
 		err_set(err, "control connection to %s: cannot begin",
 		    c->addr);
 		goto fail;

@@ -17,6 +17,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/thread.h"
 #include "runtime/device/ctl.h"
 #include "runtime/device/pmi.h"
 #include "runtime/device/wire.h"
@@ -558,7 +559,7 @@ ctl_server_start(struct ctl_server **out, const struct ctl_config *config,
 		server_free(s);
 		return -1;
 	}
-	if (pthread_create(&s->thread, NULL, serve, s) != 0) {
+	if (thread_start(&s->thread, serve, s) != 0) {
 		server_free(s);
 		return err_set(err, "no thread for the control connection");
 	}

@@ -12,6 +12,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/thread.h"
 #include "runtime/device/ctl.h"
 
 #include "runtime/base/banned.h"
@@ -159,8 +160,7 @@ guard_afloat(struct guard *g, int more)
 		g->allowed = g->ops->poke != NULL &&
 		    g->ops->poke(g->state) == 0;
 		if (g->allowed)
-			g->threaded = pthread_create(&g->thread, NULL, run,
-			    g) == 0;
+			g->threaded = thread_start(&g->thread, run, g) == 0;
 	} else if (g->threaded && g->afloat == more) {
 		pthread_cond_signal(&g->change);
 	}
