@@ -249,6 +249,26 @@ add_driver(const char *root, struct strv *facts)
 	return 0;
 }
 
+/* What the library's name leads to has the version in it. */
+static int
+add_nccl(const char *root, struct strv *facts)
+{
+	static const char *const folders[] = {
+		"/usr/local/cuda/lib64", "/usr/local/lib",
+		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+		"/usr/lib64",
+	};
+	static const char before[] = "libnccl.so.";
+	char name[64];
+
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		if (sysfile_link(name, sizeof name, root, "%s/libnccl.so.2",
+		    folders[i]) && !strncmp(name, before, sizeof before - 1))
+			return strv_addf(facts, "nccl=%s",
+			    name + sizeof before - 1);
+	return 0;
+}
+
 static int
 add_space(const char *name, const char *folder, struct strv *facts)
 {
@@ -295,7 +315,7 @@ facts_system(const char *root, const char *folder, struct strv *facts)
 	if (add_cpu(root, facts) || add_memory(root, facts) ||
 	    add_limits(root, facts) || add_container(root, facts) ||
 	    add_wsl(root, facts) || add_driver(root, facts) ||
-	    add_nodes(root, facts))
+	    add_nodes(root, facts) || add_nccl(root, facts))
 		return -1;
 	if (sysfile_line(text, sizeof text, root, "/opt/rocm/.info/version") &&
 	    strv_addf(facts, "rocm=%s", text))

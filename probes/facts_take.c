@@ -322,5 +322,5 @@ machine_take(struct machine *m, const struct strv *facts)
 	for (size_t i = 0; i < m->nodes; i++)
 		numa += m->node[i].cpus && *m->node[i].cpus;
 	m->numa = m->numa ? m->numa : numa;
-	return 0;
+	return machine_name_torch(m);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,24 @@ fleet_clear(struct fleet *f)
 		machine_clear(&f->machine[i]);
 	clear_lists(fleet_lists, f);
 	*f = (struct fleet)FLEET_INIT;
+}
+
+int
+machine_name_torch(struct machine *m)
+{
+	const char	*plus = m->torch ? strchr(m->torch, '+') : NULL;
+	size_t		 n;
+
+	if (plus && !strncmp(plus, "+rocm", 5) && !m->torch_hip)
+		return (m->torch_hip = strdup(plus + 5)) ? 0 : -1;
+	if (!plus || strncmp(plus, "+cu", 3) || m->torch_cuda)
+		return 0;
+	/* "cu121" is 12.1: the last digit is the minor version. */
+	n = strspn(plus + 3, "0123456789");
+	if (n < 2)
+		return 0;
+	return asprintf(&m->torch_cuda, "%.*s.%c", (int)n - 1, plus + 3,
+	    plus[2 + n]) < 0 ? -1 : 0;
 }
 
 const struct link *

@@ -116,6 +116,10 @@ struct link  *machine_add_link(struct machine *m);
 struct iface *machine_add_iface(struct machine *m);
 struct numa  *machine_add_numa(struct machine *m);
 
+/* Fills in torch_cuda or torch_hip by torch's own version, "2.3.0+cu121".  -1
+ * without memory. */
+int  machine_name_torch(struct machine *m);
+
 /* The link between two GPUs in either order, or NULL. */
 const struct link *machine_link(const struct machine *m, unsigned a,
     unsigned b);

@@ -44,7 +44,7 @@ probe_python_take(struct machine *m, const char *said, struct err *err)
 			return err_nomem(err);
 		said = end + 1;
 	}
-	return 0;
+	return machine_name_torch(m) ? err_nomem(err) : 0;
 }
 
 int

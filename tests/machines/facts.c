@@ -121,6 +121,8 @@ dgx(const struct machine *m)
 	ok(gpu(m, 0)->pcie > 62 && gpu(m, 0)->pcie < 64, "PCIe 5, 16 lanes");
 	ok(m->cpu_bf16, "a processor with AMX");
 	is(m->driver, "535.129.03", "the driver");
+	is(m->nccl, "2.19.3", "NCCL, by the library's name");
+	is(m->torch_cuda, "12.1", "and what torch was built for");
 }
 
 static void
@@ -149,6 +151,7 @@ mi300x(const struct machine *m)
 	is(gpu(m, 5)->arch, "gfx942", "by their architecture");
 	is(gpu(m, 5)->vendor, "AMD", "AMD's");
 	is(m->rocm, "6.1.0-82", "with ROCm");
+	is(m->torch_hip, "6.0", "and a torch for it");
 	ok(links(m, LINK_XGMI) == 28 && m->link[3].gbs == 50, "all by xGMI");
 	ok(m->ifaces == 8 && m->iface[2].speed == 400000 &&
 	    !strcmp(m->iface[2].rdma, "mlx5_2") && m->iface[2].address,
