@@ -360,7 +360,7 @@ cases(void)
 			for (int k = 0; k < 5; k++)
 				all[nrun++] = (struct run){ INTEGER,
 				    &precision[p], batches[k], 1, bucket[b],
-				    0, k % 3, (k + b) % 2 };
+				    0, (enum order)(k % 3), (k + b) % 2 };
 			for (int w = 2; w <= WORLDS; w++)
 				all[nrun++] = (struct run){ (w + b) % 2 ?
 				    UNEVEN_ACTIVE : UNEVEN_ALL, &precision[p],
@@ -368,7 +368,8 @@ cases(void)
 		}
 		for (int k = 0; k < 6; k++)
 			all[nrun++] = (struct run){ REAL, &precision[p], 4, 1,
-			    bucket[k % 3], k & 1, k % 3, k & 1 };
+			    bucket[k % 3], k & 1, (enum order)(k % 3),
+			    k & 1 };
 	}
 	all[nrun++] = (struct run){ NEAR, &precision[0], 12, 1, 0, 0,
 	    BACKWARDS, true };
