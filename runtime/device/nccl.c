@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nccl: collectives on GPUs.  Buffers are device memory; work is ordered on a
- * stream of this file's own.  Compiled where NCCL is; it has not been run yet.
+ * nccl: collectives on GPUs.  Work is ordered on a stream of this file's own.
+ * Buffers are device memory; those of the host (norms, numbers that ranks agree
+ * on, objects) are copied to the device and back.  Compiled where NCCL is, and
+ * tested with a pretended one (tests/unit/nccl.c); no GPU has run it yet.
  */
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/base/err.h"
 #include "runtime/device/device.h"
@@ -15,6 +18,20 @@
 struct nccl {
 	ncclComm_t	 comm;
 	cudaStream_t	 stream;
+	size_t		 world;
+};
+
+/* A copy on the device of what the host has, by way of "pinned", so that no call
+ * waits for the stream.  All NULL: it is there already. */
+struct copy {
+	void	*pinned, *device;
+	size_t	 bytes;
+};
+
+struct request {
+	cudaEvent_t	 event;		/* behind the work */
+	struct copy	 in, out;	/* in place: "out" alone */
+	void		*host;		/* where "out" goes, or NULL */
 };
 
 static int
@@ -84,6 +101,7 @@ nccl_open(void **state, const struct device_host *host, struct err *err)
 		nccl_failed(rc, "ncclCommInitRank", err);
 		goto fail;
 	}
+	s->world = (size_t)host->world;
 	*state = s;
 	return 0;
 fail:
@@ -119,25 +137,124 @@ nccl_op(int op)
 	    ncclSum;
 }
 
-/* A request is an event behind the work. */
+static size_t
+size_of(int type)
+{
+	switch (type) {
+	case DEVICE_F64:
+	case DEVICE_I64:
+		return 8;
+	case DEVICE_F16:
+	case DEVICE_BF16:
+		return 2;
+	case DEVICE_U8:
+		return 1;
+	default:
+		return 4;
+	}
+}
+
 static int
-started(struct nccl *s, ncclResult_t code, const char *call, void **req,
+on_host(const void *p)
+{
+	struct cudaPointerAttributes at;
+
+	if (cudaPointerGetAttributes(&at, p) != cudaSuccess) {
+		cudaGetLastError();	/* it would be the next call's */
+		return 1;
+	}
+	return at.type == cudaMemoryTypeUnregistered ||
+	    at.type == cudaMemoryTypeHost;
+}
+
+static int
+make_copy(struct nccl *s, struct copy *c, size_t bytes, const void *from,
     struct err *err)
 {
-	cudaEvent_t event;
 	cudaError_t cu;
 
-	if (code != ncclSuccess)
+	c->bytes = bytes;
+	cu = cudaMallocHost(&c->pinned, bytes);
+	if (cu == cudaSuccess)
+		cu = cudaMallocAsync(&c->device, bytes, s->stream);
+	if (cu == cudaSuccess && from != NULL) {
+		memcpy(c->pinned, from, bytes);
+		cu = cudaMemcpyAsync(c->device, c->pinned, bytes,
+		    cudaMemcpyHostToDevice, s->stream);
+	}
+	return cu == cudaSuccess ? 0 :
+	    cuda_failed(cu, "copying to the device", err);
+}
+
+static void
+request_free(struct nccl *s, struct request *r)
+{
+	if (r->in.device != NULL)
+		cudaFreeAsync(r->in.device, s->stream);
+	if (r->out.device != NULL)
+		cudaFreeAsync(r->out.device, s->stream);
+	cudaFreeHost(r->in.pinned);
+	cudaFreeHost(r->out.pinned);
+	if (r->event != NULL)
+		cudaEventDestroy(r->event);
+	free(r);
+}
+
+/* Changes *in and *out to what is on the device; they are the same for work in
+ * place. */
+static struct request *
+prepare(struct nccl *s, const void **in, size_t in_bytes, void **out,
+    size_t out_bytes, struct err *err)
+{
+	struct request *r = calloc(1, sizeof(*r));
+	int in_place = *in == *out, failed = 0;
+
+	if (r == NULL) {
+		err_nomem(err);
+		return NULL;
+	}
+	if (out_bytes > 0 && on_host(*out)) {
+		failed = make_copy(s, &r->out, out_bytes,
+		    in_place ? *in : NULL, err) != 0;
+		r->host = *out;
+		*out = r->out.device;
+		if (in_place)
+			*in = *out;
+	}
+	if (!failed && !in_place && in_bytes > 0 && on_host(*in)) {
+		failed = make_copy(s, &r->in, in_bytes, *in, err) != 0;
+		*in = r->in.device;
+	}
+	if (failed) {
+		request_free(s, r);
+		return NULL;
+	}
+	return r;
+}
+
+static int
+started(struct nccl *s, struct request *r, ncclResult_t code,
+    const char *call, void **req, struct err *err)
+{
+	cudaError_t cu = cudaSuccess;
+
+	if (code != ncclSuccess) {
+		request_free(s, r);
 		return nccl_failed(code, call, err);
-	cu = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-	if (cu != cudaSuccess)
-		return cuda_failed(cu, call, err);
-	cu = cudaEventRecord(event, s->stream);
+	}
+	if (r->host != NULL)
+		cu = cudaMemcpyAsync(r->out.pinned, r->out.device,
+		    r->out.bytes, cudaMemcpyDeviceToHost, s->stream);
+	if (cu == cudaSuccess)
+		cu = cudaEventCreateWithFlags(&r->event,
+		    cudaEventDisableTiming);
+	if (cu == cudaSuccess)
+		cu = cudaEventRecord(r->event, s->stream);
 	if (cu != cudaSuccess) {
-		cudaEventDestroy(event);
+		request_free(s, r);
 		return cuda_failed(cu, call, err);
 	}
-	*req = event;
+	*req = r;
 	return 0;
 }
 
@@ -146,9 +263,13 @@ nccl_all_reduce(void *state, void *buf, size_t n, int type, int op,
     void **req, struct err *err)
 {
 	struct nccl *s = state;
+	const void *in = buf;
+	size_t bytes = n * size_of(type);
+	struct request *r = prepare(s, &in, bytes, &buf, bytes, err);
 
-	return started(s, ncclAllReduce(buf, buf, n, nccl_type(type),
-	    nccl_op(op), s->comm, s->stream), "ncclAllReduce", req, err);
+	return r == NULL ? -1 : started(s, r, ncclAllReduce(in, buf, n,
+	    nccl_type(type), nccl_op(op), s->comm, s->stream),
+	    "ncclAllReduce", req, err);
 }
 
 static int
@@ -156,9 +277,11 @@ nccl_broadcast(void *state, void *buf, size_t bytes, int root, void **req,
     struct err *err)
 {
 	struct nccl *s = state;
+	const void *in = buf;
+	struct request *r = prepare(s, &in, bytes, &buf, bytes, err);
 
-	return started(s, ncclBroadcast(buf, buf, bytes, ncclUint8, root,
-	    s->comm, s->stream), "ncclBroadcast", req, err);
+	return r == NULL ? -1 : started(s, r, ncclBroadcast(in, buf, bytes,
+	    ncclUint8, root, s->comm, s->stream), "ncclBroadcast", req, err);
 }
 
 static int
@@ -166,9 +289,11 @@ nccl_all_gather(void *state, const void *in, void *out, size_t bytes,
     void **req, struct err *err)
 {
 	struct nccl *s = state;
+	struct request *r = prepare(s, &in, bytes, &out, bytes * s->world,
+	    err);
 
-	return started(s, ncclAllGather(in, out, bytes, ncclUint8, s->comm,
-	    s->stream), "ncclAllGather", req, err);
+	return r == NULL ? -1 : started(s, r, ncclAllGather(in, out, bytes,
+	    ncclUint8, s->comm, s->stream), "ncclAllGather", req, err);
 }
 
 static int
@@ -176,24 +301,31 @@ nccl_reduce_scatter(void *state, const void *in, void *out, size_t nout,
     int type, int op, void **req, struct err *err)
 {
 	struct nccl *s = state;
+	size_t bytes = nout * size_of(type);
+	struct request *r = prepare(s, &in, bytes * s->world, &out, bytes,
+	    err);
 
-	return started(s, ncclReduceScatter(in, out, nout, nccl_type(type),
-	    nccl_op(op), s->comm, s->stream), "ncclReduceScatter", req, err);
+	return r == NULL ? -1 : started(s, r, ncclReduceScatter(in, out, nout,
+	    nccl_type(type), nccl_op(op), s->comm, s->stream),
+	    "ncclReduceScatter", req, err);
 }
 
 static int
 nccl_test(void *state, void *req, int *done, struct err *err)
 {
 	struct nccl *s = state;
+	struct request *r = req;
 	ncclResult_t async = ncclSuccess;
-	cudaError_t cu = cudaEventQuery(req);
+	cudaError_t cu = cudaEventQuery(r->event);
 
 	if (ncclCommGetAsyncError(s->comm, &async) == ncclSuccess &&
 	    async != ncclSuccess && async != ncclInProgress)
 		return nccl_failed(async, "NCCL", err);
 	if (cu == cudaErrorNotReady)
 		return 0;
-	cudaEventDestroy(req);
+	if (cu == cudaSuccess && r->host != NULL)
+		memcpy(r->host, r->out.pinned, r->out.bytes);
+	request_free(s, r);
 	if (cu != cudaSuccess)
 		return cuda_failed(cu, "cudaEventQuery", err);
 	*done = 1;

@@ -54,3 +54,10 @@ check_PROGRAMS += %D%/compare
 TESTS += %D%/compare
 %C%_compare_SOURCES = %D%/compare.c tests/tap.h
 %C%_compare_LDADD = runtime/launch/liblaunch.la
+if HAVE_NCCL
+check_PROGRAMS += %D%/nccl
+TESTS += %D%/nccl
+%C%_nccl_SOURCES = %D%/nccl.c tests/tap.h
+%C%_nccl_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(NCCL_CPPFLAGS)
+%C%_nccl_LDADD = runtime/base/libbase.la
+endif
