@@ -71,6 +71,8 @@ def gloo_reduce():
         if dist.get_rank() == 0:
             print("gloo\t%d\t%.2f" % (size, sorted(took)[n // 10] * 1e6), flush=True)
         size *= 4
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 def ddp_model(rows):
@@ -127,6 +129,8 @@ def ddp_model(rows):
     if dist.get_rank() == 0:
         print("torch DDP\tms a step: none %.0f, overlapped %.0f, exchange alone %.0f: hidden %.0f %%" %
               (none * 1e3, overlapped * 1e3, only * 1e3, 100 * (1 - (overlapped - none) / only)), flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 # ---- parts ----------------------------------------------------------------------
