@@ -551,6 +551,16 @@ ctl_barrier(struct ctl *c, const char *what, struct err *err)
 	return -1;
 }
 
+/* Each operation passes here: snprintf would cost more than the rest. */
+static void
+copy(char *to, size_t room, const char *from)
+{
+	size_t n = strnlen(from, room - 1);
+
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
 void
 ctl_place(struct ctl *c, uint64_t seq, const char *what, const char *label,
     int64_t n)
@@ -558,8 +568,8 @@ ctl_place(struct ctl *c, uint64_t seq, const char *what, const char *label,
 	pthread_mutex_lock(&c->lock);
 	c->seq = seq;
 	c->count = n;
-	snprintf(c->what, sizeof(c->what), "%s", what);
-	snprintf(c->label, sizeof(c->label), "%s", label);
+	copy(c->what, sizeof(c->what), what);
+	copy(c->label, sizeof(c->label), label);
 	pthread_mutex_unlock(&c->lock);
 }
 
