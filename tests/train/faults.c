@@ -169,8 +169,9 @@ strike(enum fault fault, unsigned seed)
 
 	plan.fault = fault;
 	plan.victim = (int)(seed % WORLD);
-	plan.step = (int)(seed / 3 % STEPS);
 	plan.place = (int)(seed / 36 % (UNITS + 1));
+	/* The others are through, and need nobody, before the last update. */
+	plan.step = (int)(seed / 3 % (plan.place < UNITS ? STEPS : STEPS - 1));
 	snprintf(what, sizeof(what), "rank %d %s in step %d, %s %d",
 	    plan.victim, verb[fault], plan.step,
 	    plan.place < UNITS ? "unit" : "update", plan.place);
