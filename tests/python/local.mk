@@ -8,6 +8,7 @@ python_tests += %D%/state.t %D%/trackers.t
 EXTRA_DIST += %D%/state.py %D%/trackers.py
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
+EXTRA_DIST += %D%/torch.sh
 EXTRA_DIST += %D%/ddp.py %D%/estimate.py %D%/export.py %D%/families.py \
 	%D%/gradscaler.py tests/data/gradscaler.tsv \
 	%D%/fp8.py %D%/optim.py %D%/schedule.py \

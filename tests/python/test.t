@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # accel test runs Accelerate's own test script, and tells when that fails.
 . "${top_srcdir:-.}/tests/tap.sh"
+. "$top_srcdir/tests/python/torch.sh"
 "${ACCEL_PYTHON:-false}" -c 'import torch, accelerate' 2>/dev/null || {
 	skip "no Python with torch and accelerate (make check-python ACCEL_PYTHON=...)"
 	done_testing
@@ -17,10 +18,10 @@ for ranks in 2 3; do
 	use_cpu: true
 	EOT
 done
-out=$("$top_builddir/accel" test --config_file "$work/2.yaml" 2>&1)
-status=$?
+torch_run "$work/out" "$top_builddir/accel" test --config_file "$work/2.yaml"
+status=$? out=$(cat "$work/out")
 is "two ranks pass" "$status" 0
-[ "$status" = 0 ] || echo "$out" | sed 's/^/# /'
+[ "$status" = 0 ] || sed 's/^/# /' "$work/out"
 has "Accelerate's script too" "$out" "PASS  Accelerate's test script"
 # It splits a tensor in a way that an odd number of ranks cannot.
 out=$("$top_builddir/accel" test --config_file "$work/3.yaml" 2>&1)
