@@ -2,8 +2,8 @@
 check_PROGRAMS += %D%/beside %D%/facts %D%/fleet %D%/page \
 	%D%/planted %D%/roster %D%/rounds
 TESTS += %D%/beside %D%/facts %D%/launch-hosts.t %D%/fleet %D%/page \
-	%D%/probe.t %D%/roster %D%/rounds
-dist_check_SCRIPTS += %D%/launch-hosts.t %D%/probe.t
+	%D%/probe.t %D%/recordings.t %D%/roster %D%/rounds
+dist_check_SCRIPTS += %D%/launch-hosts.t %D%/probe.t %D%/recordings.t
 %C%_beside_SOURCES = %D%/beside.c
 %C%_beside_LDADD = runtime/launch/liblaunch.la
 %C%_facts_SOURCES = %D%/facts.c %D%/plant.c %D%/plant.h
