@@ -62,3 +62,11 @@ done_testing() {
 	[ "$tap_failed" -eq 0 ]
 	exit
 }
+
+# A port that nobody has just now.
+free_port() {
+	python3 -c 'import socket
+s = socket.socket()
+s.bind(("", 0))
+print(s.getsockname()[1])'
+}

@@ -56,7 +56,7 @@ sed 's/^/# /' err
 	skip "built without MPICH"
 	done_testing
 }
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 for r in 0 1; do
 	RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_PORT=$port \
 		timeout 200 "$many" $options --batch 4 text >out.$r 2>err.$r &

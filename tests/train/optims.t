@@ -9,9 +9,9 @@ if ! [ -e "$top_builddir/.libs/libaccel-mpi.so" ]; then
 	skip "built without MPICH"
 	done_testing
 fi
-port=$((20002 + $$ % 20000))
+port=$(free_port)
 run() { # what: two ranks; their output is $work/out.0 and .1
-	port=$((port + 1))
+	port=$(free_port)
 	for i in 0 1; do
 		RANK=$i WORLD_SIZE=2 LOCAL_RANK=$i MASTER_PORT=$port \
 			timeout -k 1 60 "$top_builddir/tests/train/optim" "$1" \

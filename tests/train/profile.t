@@ -31,7 +31,7 @@ batch 1"
 	skip "built without MPICH"
 	done_testing
 }
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 for r in 0 1; do
 	RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_PORT=$port \
 		ACCEL_PROFILE=$work/new/p timeout 200 "$rank" plain x 6 1 f16 \

@@ -11,11 +11,11 @@ if ! [ -e "$top_builddir/.libs/libaccel-mpi.so" ]; then
 	done_testing
 fi
 
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 run() { # WORLD args...: starts the ranks; their output is $work/out.N
 	n=$1
 	shift
-	port=$((port + 1))
+	port=$(free_port)
 	i=0
 	pids=
 	while [ $i -lt "$n" ]; do

@@ -9,11 +9,11 @@ export ACCEL_JOB=job$$ ASAN_OPTIONS=detect_leaks=0
 worlds="1 2 3"
 [ -e "$top_builddir/.libs/libaccel-mpi.so" ] || worlds=1
 
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 run() { # WORLD args...: the ranks' output is $work/out.N
 	n=$1
 	shift
-	port=$((port + 1))
+	port=$(free_port)
 	i=0
 	pids=
 	rm -f "$work"/out.*
@@ -69,7 +69,7 @@ ok "and is no longer the first" sh -c \
 # A rank that dies while all save: nobody waits for it, and what was saved last
 # is whole.
 for victim in 0 2; do
-	port=$((port + 1))
+	port=$(free_port)
 	rm -f "$work"/out.*
 	for r in 0 1 2; do
 		RANK=$r WORLD_SIZE=3 LOCAL_RANK=$r MASTER_PORT=$port \

@@ -9,8 +9,9 @@ if ! [ -e "$top_builddir/.libs/libaccel-mpi.so" ]; then
 	skip "built without MPICH"
 	done_testing
 fi
+port=$(free_port)
 for i in 0 1; do
-	RANK=$i WORLD_SIZE=2 LOCAL_RANK=$i MASTER_PORT=$((20001 + $$ % 20000)) \
+	RANK=$i WORLD_SIZE=2 LOCAL_RANK=$i MASTER_PORT=$port \
 		timeout -k 1 60 "$top_builddir/tests/train/schedule" rank \
 		>"$work/out.$i" 2>&1 &
 done

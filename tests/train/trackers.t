@@ -23,9 +23,9 @@ is "another run adds to the file, without another head" \
 	skip "built without MPICH"
 	done_testing
 }
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 two() { # args...: two ranks, with a file for whoever watches
-	port=$((port + 1))
+	port=$(free_port)
 	for r in 0 1; do
 		RANK=$r WORLD_SIZE=2 LOCAL_RANK=$r MASTER_PORT=$port \
 			ACCEL_TRACK=$work/watch timeout 200 "$tracker" "$@" \
