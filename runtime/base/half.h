@@ -17,6 +17,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* What nvcc compiles for the GPU as well. */
+#ifdef __CUDACC__
+#define ON_DEVICE __host__ __device__
+#else
+#define ON_DEVICE
+#endif
+
 void bf16_from_f32(uint16_t *to, const float *from, size_t n);
 void bf16_to_f32(float *to, const uint16_t *from, size_t n);
 void f16_from_f32(uint16_t *to, const float *from, size_t n);
@@ -31,7 +38,7 @@ void bf16_from_f32_plain(uint16_t *to, const float *from, size_t n);
 void f16_from_f32_plain(uint16_t *to, const float *from, size_t n);
 void f16_to_f32_plain(float *to, const uint16_t *from, size_t n);
 
-static inline uint32_t
+static inline ON_DEVICE uint32_t
 half_bits(float x)
 {
 	uint32_t u;
@@ -40,7 +47,7 @@ half_bits(float x)
 	return u;
 }
 
-static inline float
+static inline ON_DEVICE float
 half_float(uint32_t u)
 {
 	float x;
@@ -49,7 +56,7 @@ half_float(uint32_t u)
 	return x;
 }
 
-static inline uint16_t
+static inline ON_DEVICE uint16_t
 bf16_of(float x)
 {
 	uint32_t u = half_bits(x);
@@ -59,13 +66,13 @@ bf16_of(float x)
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-static inline float
+static inline ON_DEVICE float
 bf16_value(uint16_t h)
 {
 	return half_float((uint32_t)h << 16);
 }
 
-static inline uint16_t
+static inline ON_DEVICE uint16_t
 f16_of(float x)
 {
 	uint32_t u = half_bits(x), sign = u >> 16 & 0x8000, at;
@@ -91,7 +98,7 @@ f16_of(float x)
 	return (uint16_t)(sign | u >> 13);
 }
 
-static inline float
+static inline ON_DEVICE float
 f16_value(uint16_t h)
 {
 	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31;

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/buf.c  %D%/buf.h \
 	%D%/clock.c %D%/clock.h \
 	%D%/crc32c.c %D%/crc32c.h \
+	%D%/elem.h \
 	%D%/err.c  %D%/err.h \
 	%D%/file.c %D%/file.h \
 	%D%/half.c %D%/half.h \

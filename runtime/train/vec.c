@@ -2,8 +2,6 @@
 /* vec: loops over arrays of floats. */
 #include "runtime/train/vec.h"
 
-#include <math.h>
-
 #include "runtime/train/fp8.h"
 
 #include "runtime/base/banned.h"
@@ -27,16 +25,8 @@ vec_adam(float *restrict p, const float *restrict g, float *restrict m,
 	const struct vec_adam k = *c;
 
 #pragma omp simd
-	for (size_t i = 0; i < n; i++) {
-		float d = g[i] + k.l2 * p[i];
-		float mi = m[i] + (d - m[i]) * k.one_less_beta1;
-		float vi = v[i] * k.beta2 + d * d * k.one_less_beta2;
-
-		m[i] = mi;
-		v[i] = vi;
-		p[i] = p[i] * k.keep -
-		    k.step * (mi / (sqrtf(vi) * k.fix2 + k.eps));
-	}
+	for (size_t i = 0; i < n; i++)
+		elem_adam(&p[i], g[i], &m[i], &v[i], &k);
 }
 
 CLONES void
@@ -45,7 +35,7 @@ vec_sgd(float *restrict p, const float *restrict g, size_t n, float lr,
 {
 #pragma omp simd
 	for (size_t i = 0; i < n; i++)
-		p[i] -= lr * (g[i] + decay * p[i]);
+		elem_sgd(&p[i], g[i], lr, decay);
 }
 
 CLONES void
@@ -53,18 +43,10 @@ vec_sgd_momentum(float *restrict p, const float *restrict g,
     float *restrict m, size_t n, const struct vec_sgd *c)
 {
 	const struct vec_sgd k = *c;
-	/* m, or d + momentum * m, without a branch in the loop. */
-	const float of_d = k.nesterov ? 1 : 0;
-	const float of_m = k.nesterov ? k.momentum : 1;
 
 #pragma omp simd
-	for (size_t i = 0; i < n; i++) {
-		float d = g[i] + k.decay * p[i];
-		float mi = m[i] * k.momentum + d * k.undamped;
-
-		m[i] = mi;
-		p[i] -= k.lr * (of_d * d + of_m * mi);
-	}
+	for (size_t i = 0; i < n; i++)
+		elem_sgd_momentum(&p[i], g[i], &m[i], &k);
 }
 
 CLONES void
@@ -74,13 +56,8 @@ vec_lion(float *restrict p, const float *restrict g, float *restrict m,
 	const struct vec_lion k = *c;
 
 #pragma omp simd
-	for (size_t i = 0; i < n; i++) {
-		float u = m[i] * k.beta1 + g[i] * k.one_less_beta1;
-		float sign = (u > 0 ? 1.0f : 0.0f) - (u < 0 ? 1.0f : 0.0f);
-
-		m[i] = m[i] * k.beta2 + g[i] * k.one_less_beta2;
-		p[i] = p[i] * k.keep - k.lr * sign;
-	}
+	for (size_t i = 0; i < n; i++)
+		elem_lion(&p[i], g[i], &m[i], &k);
 }
 
 CLONES void
@@ -118,7 +95,7 @@ vec_clamp(float *x, size_t n, float most)
 {
 #pragma omp simd
 	for (size_t i = 0; i < n; i++)
-		x[i] = x[i] > most ? most : x[i] < -most ? -most : x[i];
+		x[i] = elem_clamp(x[i], most);
 }
 
 CLONES double
@@ -130,9 +107,9 @@ vec_sumsq(const float *x, size_t n)
 	for (; i + VEC_LANES <= n; i += VEC_LANES)
 #pragma omp simd
 		for (int k = 0; k < VEC_LANES; k++)
-			lane[k] += (double)x[i + k] * (double)x[i + k];
+			lane[k] += elem_square(x[i + k]);
 	for (; i < n; i++)
-		rest += (double)x[i] * (double)x[i];
+		rest += elem_square(x[i]);
 	return fold(lane) + rest;
 }
 
@@ -148,11 +125,11 @@ vec_scale_sumsq(float *x, size_t n, float by)
 			float y = x[i + k] * by;
 
 			x[i + k] = y;
-			lane[k] += (double)y * (double)y;
+			lane[k] += elem_square(y);
 		}
 	for (; i < n; i++) {
 		x[i] *= by;
-		rest += (double)x[i] * (double)x[i];
+		rest += elem_square(x[i]);
 	}
 	return fold(lane) + rest;
 }
@@ -215,14 +192,14 @@ vec_add_squares(double *restrict sum, const float *restrict x, size_t n)
 	for (; i + VEC_LANES <= n; i += VEC_LANES)
 #pragma omp simd
 		for (int k = 0; k < VEC_LANES; k++) {
-			double y = (double)x[i + k] * (double)x[i + k];
+			double y = elem_square(x[i + k]);
 
 			sum[i + k] += y;
 			lane[k] += y;
 		}
 	for (; i < n; i++) {
-		sum[i] += (double)x[i] * (double)x[i];
-		rest += (double)x[i] * (double)x[i];
+		sum[i] += elem_square(x[i]);
+		rest += elem_square(x[i]);
 	}
 	return fold(lane) + rest;
 }
@@ -233,7 +210,7 @@ vec_lerp_squares(float *restrict v, const float *restrict g, size_t n,
 {
 #pragma omp simd
 	for (size_t i = 0; i < n; i++)
-		v[i] += (g[i] * g[i] - v[i]) * weight;
+		v[i] = elem_lerp_square(v[i], g[i], weight);
 }
 
 CLONES double
@@ -246,17 +223,13 @@ vec_factored_sumsq(const float *restrict g, const float *restrict col,
 	for (; i + VEC_LANES <= n; i += VEC_LANES)
 #pragma omp simd
 		for (int k = 0; k < VEC_LANES; k++) {
-			float v = row * col[i + k];
-			float u = g[i + k] / sqrtf(v > least ? v : least);
+			float u = elem_factored(g[i + k], col[i + k], row,
+			    least);
 
-			lane[k] += (double)u * (double)u;
+			lane[k] += elem_square(u);
 		}
-	for (; i < n; i++) {
-		float v = row * col[i];
-		float u = g[i] / sqrtf(v > least ? v : least);
-
-		rest += (double)u * (double)u;
-	}
+	for (; i < n; i++)
+		rest += elem_square(elem_factored(g[i], col[i], row, least));
 	return fold(lane) + rest;
 }
 
@@ -266,10 +239,7 @@ vec_factored(float *restrict p, const float *restrict g,
     float step)
 {
 #pragma omp simd
-	for (size_t i = 0; i < n; i++) {
-		float v = row * col[i];
-
+	for (size_t i = 0; i < n; i++)
 		p[i] = p[i] * keep -
-		    step * (g[i] / sqrtf(v > least ? v : least));
-	}
+		    step * elem_factored(g[i], col[i], row, least);
 }

@@ -14,38 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/elem.h"
+
 #define VEC_LANES 16
 
-/* One step of Adam; g' = g + l2 * p.
- *	m += (g' - m) * one_less_beta1
- *	v = v * beta2 + g' * g' * one_less_beta2
- *	p = p * keep - step * (m / (sqrt(v) * fix2 + eps)) */
-struct vec_adam {
-	float one_less_beta1, beta2, one_less_beta2;
-	float fix2;		/* 1 / sqrt(1 - beta2^t) */
-	float step;		/* lr / (1 - beta1^t) */
-	float eps, keep, l2;
-};
+/* Optimizers: elem.h has their formulas. */
 void vec_adam(float *p, const float *g, float *m, float *v, size_t n,
     const struct vec_adam *c);
 
-/* p -= lr * (g + decay * p) */
 void vec_sgd(float *p, const float *g, size_t n, float lr, float decay);
 
-/* d = g + decay * p;  m = m * momentum + d * undamped;
- * p -= lr * (nesterov ? d + momentum * m : m) */
-struct vec_sgd {
-	float lr, decay, momentum, undamped;
-	int nesterov;
-};
 void vec_sgd_momentum(float *p, const float *g, float *m, size_t n,
     const struct vec_sgd *c);
 
-/* p = p * keep - lr * sign(m * beta1 + g * one_less_beta1);
- * m = m * beta2 + g * one_less_beta2 */
-struct vec_lion {
-	float lr, keep, beta1, one_less_beta1, beta2, one_less_beta2;
-};
 void vec_lion(float *p, const float *g, float *m, size_t n,
     const struct vec_lion *c);
 
