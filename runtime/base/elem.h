@@ -117,4 +117,38 @@ elem_factored(float g, float col, float row, float least)
 
 	return g / sqrtf(v > least ? v : least);
 }
+
+/* A mean of squares moved towards sum / n. */
+ELEM float
+elem_lerp_mean(float mean, double sum, size_t n, double weight)
+{
+	return mean + (float)((sum / (double)n - (double)mean) * weight);
+}
+
+/* 1 / (sum / n), where that is not less than eps. */
+ELEM double
+elem_over_mean(double sum, size_t n, float eps)
+{
+	double mean = sum / (double)n;
+
+	return 1 / (mean > (double)eps ? mean : (double)eps);
+}
+
+ELEM float
+elem_row_factor(float row, double scale)
+{
+	return (float)((double)row * scale);
+}
+
+/* The step: the rms of p (at least eps2) times the rate, and less where the rms
+ * of the update is more than d.  From the sums of both's squares. */
+ELEM float
+elem_adafactor_step(double p, double update, size_t n, double eps2, double d,
+    double rate)
+{
+	double rms = sqrt(p / (double)n), alpha = rms > eps2 ? rms : eps2;
+
+	rms = sqrt(update / (double)n) / d;
+	return (float)(alpha * rate / (rms > 1 ? rms : 1));
+}
 #endif

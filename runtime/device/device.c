@@ -62,31 +62,32 @@ open_plugin(const char *name, struct err *err)
 }
 
 int
-device_open(struct device *dev, const char *name, struct ctl *ctl, int rank,
-    int world, int local_rank, struct err *err)
+device_open(struct device *dev, const char *name,
+    const struct device_host *given, struct err *err)
 {
-	struct device_host host = {
-		.ctl = ctl, .netdev = ctl != NULL ? ctl_netdev(ctl) : "",
-		.rank = rank, .world = world, .local_rank = local_rank,
-		.put = ctl_put, .get = host_get,
-	};
+	struct device_host host = *given;
+	struct ctl *ctl = host.ctl;
 	const struct device_ops *ops;
 	void *state;
 
+	host.netdev = ctl != NULL ? ctl_netdev(ctl) : "";
+	host.put = ctl_put;
+	host.get = host_get;
 	*dev = (struct device){ .ctl = ctl };
-	if (world == 1)
+	if (host.world == 1)
 		return 0;
 	ops = open_plugin(name, err);
 	if (ops == NULL)
 		return -1;
 	if (ops->open(&state, &host, err) != 0)
 		return ctl_dead(ctl) >= 0 ? ctl_why(ctl, err) : -1;
-	dev->state = guard_new(ops, state, ctl, rank, world);
+	dev->state = guard_new(ops, state, ctl, host.rank, host.world);
 	if (dev->state == NULL) {
 		ops->close(state, 1);
 		return err_nomem(err);
 	}
 	dev->ops = &guard_ops;
+	dev->orders = host.on_gpu && ops->order != NULL;
 	return 0;
 }
 
@@ -127,6 +128,14 @@ device_wait(struct device *dev, void *req, struct err *err)
 		    "it has waited too long");
 	}
 	return rc == 0 ? 0 : -1;
+}
+
+int
+device_order(struct device *dev, void *req, struct err *err)
+{
+	if (ctl_dead(dev->ctl) >= 0)
+		return ctl_why(dev->ctl, err);
+	return dev->ops->order(dev->state, req, err);
 }
 
 void

@@ -16,7 +16,7 @@
 struct ctl;
 struct err;
 
-#define DEVICE_ABI 2
+#define DEVICE_ABI 3
 
 /* The numbers are accel.h's. */
 enum device_type {
@@ -31,6 +31,10 @@ struct device_host {
 	struct ctl	*ctl;		/* NULL: none */
 	const char	*netdev;	/* "" unknown */
 	int		 rank, world, local_rank;
+	/* The program computes on a GPU, the calling thread's, on this stream
+	 * (a cudaStream_t); 0 and NULL: on the host. */
+	int		 on_gpu;
+	void		*stream;
 	int (*put)(struct ctl *ctl, const char *key, const void *data,
 	    size_t n, struct err *err);
 	/* Copies exactly n bytes. */
@@ -60,6 +64,11 @@ struct device_ops {
 	 * -1, having done nothing, where no second thread is allowed; NULL:
 	 * nothing needs it. */
 	int  (*poke)(void *state);
+	/* on_gpu alone: what the program's stream gets from now on comes behind
+	 * the request, which still has to be tested.  An operation on a GPU's
+	 * memory comes behind what that stream had when it began.  NULL: memory
+	 * of a GPU may not be given to this backend at all. */
+	int  (*order)(void *state, void *req, struct err *err);
 };
 
 /* What a plugin exports. */
@@ -71,11 +80,13 @@ struct device {
 	struct ctl		*ctl;	/* borrowed */
 	double			 limit_s;	/* of a wait; 0: none */
 	bool			 timed_out;	/* a wait has ended by it */
+	bool			 orders;	/* see device_ops.order */
 };
 
-/* name: "mpi" or "nccl".  With one rank there is nothing to open. */
-int  device_open(struct device *dev, const char *name, struct ctl *ctl,
-    int rank, int world, int local_rank, struct err *err);
+/* name: "mpi" or "nccl".  With one rank there is nothing to open.  Of "host" the
+ * ctl, the ranks and the GPU are read. */
+int  device_open(struct device *dev, const char *name,
+    const struct device_host *host, struct err *err);
 void device_close(struct device *dev);
 
 /* 1 over, 0 not yet, -1 failed or a rank is gone (then nothing is touched). */
@@ -83,6 +94,9 @@ int  device_test(struct device *dev, void *req, struct err *err);
 /* Until it is over: polls, yields, then sleeps; ends when a rank dies, or
  * after limit_s: then all ranks are told to stop. */
 int  device_wait(struct device *dev, void *req, struct err *err);
+
+/* See device_ops.order; fails where a rank is gone. */
+int  device_order(struct device *dev, void *req, struct err *err);
 
 /* See guard.h; nothing happens while closed. */
 void device_label(struct device *dev, const char *label);

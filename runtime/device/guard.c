@@ -405,8 +405,22 @@ guard_test(void *state, void *req, int *done, struct err *err)
 	return rc;
 }
 
+static int
+guard_order(void *state, void *req, struct err *err)
+{
+	struct guard *g = state;
+	struct request *r = req;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	rc = g->ops->order(g->state, r->real, err);
+	pthread_mutex_unlock(&g->lock);
+	return rc;
+}
+
 const struct device_ops guard_ops = {
 	.abi = DEVICE_ABI, .name = "guard", .all_reduce = guard_all_reduce,
 	.broadcast = guard_broadcast, .all_gather = guard_all_gather,
 	.reduce_scatter = guard_reduce_scatter, .test = guard_test,
+	.order = guard_order,
 };

@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libdevice.la
 	%D%/ctl_server.c %D%/ctl_server.h \
 	%D%/device.c %D%/device.h \
 	%D%/guard.c %D%/guard.h \
+	%D%/mem.c %D%/mem.h \
 	%D%/wire.c %D%/wire.h
 %C%_libdevice_la_LIBADD = %D%/libpmi.la -ldl
 

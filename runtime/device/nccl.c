@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nccl: collectives on GPUs.  Work is ordered on a stream of this file's own.
+ * nccl: collectives on GPUs.  Work is ordered on a stream of this file's own; where
+ * the program computes on a stream of the GPU, behind what that has when the work
+ * comes, and before what it gets after nccl_order.
  * Buffers are device memory; those of the host (norms, numbers that ranks agree
  * on, objects) are copied to the device and back.  Compiled where NCCL is, and
  * tested with a pretended one (tests/unit/nccl.c); no GPU has run it yet.
@@ -19,6 +21,9 @@ struct nccl {
 	ncclComm_t	 comm;
 	cudaStream_t	 stream;
 	size_t		 world;
+	int		 on_gpu;	/* the program computes there, on */
+	cudaStream_t	 program;
+	cudaEvent_t	 before;	/* what "program" had so far */
 };
 
 /* A copy on the device of what the host has, by way of "pinned", so that no call
@@ -57,6 +62,8 @@ nccl_close(void *state, int dead)
 		else
 			ncclCommDestroy(s->comm);
 	}
+	if (s->before != NULL)
+		cudaEventDestroy(s->before);
 	if (s->stream != NULL)
 		cudaStreamDestroy(s->stream);
 	free(s);
@@ -77,7 +84,10 @@ nccl_open(void **state, const struct device_host *host, struct err *err)
 		err_hint(err, "set MASTER_ADDR and MASTER_PORT");
 		goto fail;
 	}
-	cu = cudaSetDevice(host->local_rank);
+	s->on_gpu = host->on_gpu;
+	s->program = host->stream;
+	cu = s->on_gpu ? cudaEventCreateWithFlags(&s->before,
+	    cudaEventDisableTiming) : cudaSetDevice(host->local_rank);
 	if (cu == cudaSuccess)
 		cu = cudaStreamCreateWithFlags(&s->stream,
 		    cudaStreamNonBlocking);
@@ -200,6 +210,18 @@ request_free(struct nccl *s, struct request *r)
 	free(r);
 }
 
+/* The stream comes behind what the program's has so far. */
+static int
+follow(struct nccl *s, struct err *err)
+{
+	cudaError_t cu = cudaEventRecord(s->before, s->program);
+
+	if (cu == cudaSuccess)
+		cu = cudaStreamWaitEvent(s->stream, s->before, 0);
+	return cu == cudaSuccess ? 0 :
+	    cuda_failed(cu, "waiting for the program's stream", err);
+}
+
 /* Changes *in and *out to what is on the device; they are the same for work in
  * place. */
 static struct request *
@@ -211,6 +233,10 @@ prepare(struct nccl *s, const void **in, size_t in_bytes, void **out,
 
 	if (r == NULL) {
 		err_nomem(err);
+		return NULL;
+	}
+	if (s->on_gpu && follow(s, err) != 0) {
+		request_free(s, r);
 		return NULL;
 	}
 	if (out_bytes > 0 && on_host(*out)) {
@@ -332,7 +358,19 @@ nccl_test(void *state, void *req, int *done, struct err *err)
 	return 0;
 }
 
+static int
+nccl_order(void *state, void *req, struct err *err)
+{
+	struct nccl *s = state;
+	struct request *r = req;
+	cudaError_t cu = cudaStreamWaitEvent(s->program, r->event, 0);
+
+	return cu == cudaSuccess ? 0 :
+	    cuda_failed(cu, "having the program's stream wait", err);
+}
+
 const struct device_ops device_plugin = {
 	DEVICE_ABI, "nccl", nccl_open, nccl_close, nccl_all_reduce,
 	nccl_broadcast, nccl_all_gather, nccl_reduce_scatter, nccl_test, NULL,
+	nccl_order,
 };

@@ -150,6 +150,10 @@ connect_ranks(accel *a)
 	bool pmi = has("PMI_FD") || has("PMI_PORT") || has("PMI_RANK");
 	const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
 	const char *backend = getenv("ACCEL_BACKEND");
+	bool on_gpu = a->config.memory == ACCEL_CUDA;
+	struct device_host host = { .rank = a->rank, .world = a->world,
+	    .local_rank = a->local_rank, .on_gpu = on_gpu,
+	    .stream = a->config.stream };
 	struct ctl_config c = {
 		.addr = getenv("MASTER_ADDR"), .job = getenv("ACCEL_JOB"),
 		.rank = a->rank, .world = a->world,
@@ -180,7 +184,7 @@ connect_ranks(accel *a)
 	if (port != 0 && ctl_open(&a->ctl, &c, &last) != 0)
 		return -1;
 	if (backend == NULL || *backend == '\0')
-		backend = "mpi";
+		backend = on_gpu ? "nccl" : "mpi";
 	if (strcmp(backend, "mpi") != 0 && strcmp(backend, "nccl") != 0) {
 		err_set(&last, "ACCEL_BACKEND: \"%.40s\" is not known",
 		    backend);
@@ -188,9 +192,11 @@ connect_ranks(accel *a)
 	}
 	if (!pmi && ctl_pmi(a->ctl, &last) != 0)
 		return -1;
-	if (device_open(&a->dev, backend, a->ctl, a->rank, a->world,
-	    a->local_rank, &last) != 0)
+	host.ctl = a->ctl;
+	if (accel__mem_open(a) != ACCEL_OK ||
+	    device_open(&a->dev, backend, &host, &last) != 0)
 		return -1;
+	a->staged = on_gpu && !a->dev.orders;
 	a->dev.limit_s = c.wait_limit;
 	device_debug(&a->dev, a->debug);
 	device_thread(&a->dev, a->config.progress == ACCEL_PROGRESS_THREAD &&
@@ -228,7 +234,8 @@ take_config(accel *a, const accel_config *c)
 	    mine->compress > ACCEL_COMPRESS_POWERSGD || mine->compress < 0 ||
 	    mine->unused > ACCEL_UNUSED_ERROR || mine->unused < 0 ||
 	    mine->uneven > ACCEL_UNEVEN_ERROR || mine->uneven < 0 ||
-	    mine->progress > ACCEL_PROGRESS_CALLS || mine->progress < 0)
+	    mine->progress > ACCEL_PROGRESS_CALLS || mine->progress < 0 ||
+	    mine->memory > ACCEL_CUDA || mine->memory < 0)
 		return accel__fail(ACCEL_EINVAL, "accel_config: a choice that "
 		    "is none");
 	if (mine->powersgd_rank == 0)
@@ -257,6 +264,7 @@ accel_init(const accel_config *config, accel **out)
 	*out = NULL;
 	if (a == NULL)
 		return accel__fail(ACCEL_ENOMEM, "out of memory");
+	a->mem = &a->host;
 	if ((st = take_config(a, config)) != ACCEL_OK) {
 		free(a);
 		return st;
@@ -265,8 +273,10 @@ accel_init(const accel_config *config, accel **out)
 		free(a);
 		return ACCEL_EINVAL;
 	}
-	if (a->world > 1 && connect_ranks(a) != 0) {
+	if (a->world > 1 ? connect_ranks(a) != 0 :
+	    accel__mem_open(a) != ACCEL_OK) {
 		st = accel__status(a);
+		accel__mem_close(a);
 		ctl_close(a->ctl);
 		free(a);
 		return st;
@@ -291,9 +301,13 @@ accel_fini(accel *a)
 	saved = state_fini(a);
 	track_fini(a);
 	traced = profile_fini(a);
+	if (ctl_dead(a->ctl) < 0 && accel__settle(a) != ACCEL_OK &&
+	    st == ACCEL_OK)
+		st = accel__status(a);
 	device_close(&a->dev);
 	ctl_close(a->ctl);
 	accel__units_free(a);
+	accel__mem_close(a);
 	free(a);
 	return st != ACCEL_OK ? st : saved != ACCEL_OK ? saved : traced;
 }

@@ -34,7 +34,7 @@
  * the rank that has not come and ends the job (600; 0: no limit); ACCEL_DEBUG,
  * 1 to compare each collective's arguments and after each step the parameters
  * on all ranks; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl
- * (mpi); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file
+ * (mpi; with ACCEL_CUDA nccl); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file
  * or a descriptor for whoever watches; ACCEL_PROFILE, a prefix for traces;
  * ACCEL_SAVE_TIMEOUT, seconds that a save under way may take (600).
  * None set: one process alone.
@@ -119,6 +119,12 @@ enum {
 	ACCEL_PROGRESS_CALLS = 1	/* accel_leave and accel_poll alone */
 };
 
+/* Where do parameters and gradients lie? */
+enum {
+	ACCEL_HOST = 0,			/* or where the host can touch them */
+	ACCEL_CUDA = 1			/* on this rank's GPU: see below */
+};
+
 #define ACCEL_LOSS_SCALE 65536.0f	/* where torch's GradScaler begins */
 
 /* 0 is the default of each; the same on all ranks. */
@@ -140,10 +146,25 @@ typedef struct {
 	double	scale_growth;		/* 0: 2 */
 	double	scale_backoff;		/* 0: 0.5 */
 	double	timeout;		/* 0: ACCEL_TIMEOUT; < 0: none; seconds */
+	void	*stream;		/* cudaStream_t; NULL: the default one */
+	int	memory;			/* ACCEL_HOST or ACCEL_CUDA */
 } accel_config;
 
 #define ACCEL_CONFIG_INIT { sizeof(accel_config), \
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+
+/*
+ * ACCEL_CUDA: data and grad of all tensors are memory of one GPU (cudaMalloc or
+ * managed).  It is the GPU that the program has chosen where config.stream is
+ * set, else number LOCAL_RANK, which accel_init makes the calling thread's.  All
+ * that libaccel does to them goes on config.stream, on which the program
+ * computes: accel_leave may be called as soon as the kernels that make the
+ * gradients are enqueued, and accel_step returns when the update is.  The host
+ * waits for the GPU only where a number is needed there (a norm, an overflow, a
+ * checkpoint), and for a bucket's exchange before the same bucket's next one.
+ * Exchanges go by NCCL, or with ACCEL_BACKEND=mpi through the host's memory.
+ * libaccel(3), GPUS, has the rest.
+ */
 
 /* Meets the other ranks.  config NULL: all from the environment.  On failure
  * *a is NULL and accel_errmsg says why. */
@@ -275,6 +296,7 @@ typedef struct {
 	const accel_group *group;	/* the tensor's, or NULL */
 	int		 ndim;		/* of the whole tensor, not the range */
 	const int64_t	*shape;
+	void		*memory;	/* libaccel's own; NULL: the host's */
 } accel_range;
 
 /* Updates the parameters of the ranges.  "step" counts from 1. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/half.h"
 #include "runtime/base/hash.h"
 #include "runtime/train/train.h"
 
@@ -16,10 +15,9 @@ accel__masters_to_data(accel *a)
 	for (int i = 0; i < a->norder; i++) {
 		struct tensor *t = tensor_of(a, a->order[i]);
 
-		if (t->dtype == ACCEL_F16)
-			f16_from_f32(t->data, t->master, t->n);
-		else if (t->dtype == ACCEL_BF16)
-			bf16_from_f32(t->data, t->master, t->n);
+		if (t->master != NULL)
+			a->mem->ops->narrow(a->mem, t->data, t->master, t->n,
+			    (int)t->dtype);
 	}
 }
 
@@ -29,10 +27,9 @@ accel__data_to_masters(accel *a)
 	for (int i = 0; i < a->norder; i++) {
 		struct tensor *t = tensor_of(a, a->order[i]);
 
-		if (t->dtype == ACCEL_F16)
-			f16_to_f32(t->master, t->data, t->n);
-		else if (t->dtype == ACCEL_BF16)
-			bf16_to_f32(t->master, t->data, t->n);
+		if (t->master != NULL)
+			a->mem->ops->widen(a->mem, t->master, t->data, t->n,
+			    (int)t->dtype);
 	}
 }
 
@@ -71,6 +68,30 @@ accel_local_sgd(accel *a, int steps)
 	return ACCEL_OK;
 }
 
+static accel_status
+hash_tensor(accel *a, const struct tensor *t, uint64_t *hash)
+{
+	const void *p = t->master != NULL ? t->master : t->data;
+	size_t bytes = t->n * (t->master != NULL ? sizeof(float) :
+	    device_size((int)t->dtype));
+	accel_status st;
+	void *copy;
+
+	if (!accel__elsewhere(a, p)) {
+		*hash = hash_bytes(p, bytes);
+		return ACCEL_OK;
+	}
+	copy = malloc(bytes);
+	if (copy == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for a copy of %s",
+		    t->name);
+	st = accel__read(a, copy, p, bytes);
+	if (st == ACCEL_OK)
+		*hash = hash_bytes(copy, bytes);
+	free(copy);
+	return st;
+}
+
 accel_status
 accel_check_replicas(accel *a)
 {
@@ -85,13 +106,13 @@ accel_check_replicas(accel *a)
 		st = accel__fail(ACCEL_ENOMEM, "out of memory");
 		goto out;
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && st == ACCEL_OK; i++) {
 		const struct tensor *t = tensor_of(a, a->order[n - 1 - i]);
 
-		mine[i] = t->master != NULL ?
-		    hash_bytes(t->master, t->n * sizeof(float)) :
-		    hash_bytes(t->data, t->n * device_size((int)t->dtype));
+		st = hash_tensor(a, t, &mine[i]);
 	}
+	if (st != ACCEL_OK)
+		goto out;
 	device_label(&a->dev, "accel_check_replicas");
 	st = accel_all_gather(a, mine, all, n * sizeof(*mine));
 	device_label(&a->dev, NULL);

@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/half.h"
 #include "runtime/train/profile.h"
 #include "runtime/train/train.h"
-#include "runtime/train/vec.h"
 
 #include "runtime/base/banned.h"
 
@@ -75,7 +73,7 @@ bucket_room(accel *a, struct bucket *b)
 	if (a->world > 1 && in_one_piece(a, b)) {
 		b->values = nth(a, b, 0)->grad;
 	} else if (a->world > 1 || has_half(a, b)) {
-		b->values = calloc(b->n, size);
+		b->values = a->mem->ops->alloc(a->mem, b->n * size);
 		b->own = true;
 		if (b->values == NULL)
 			return accel__fail(ACCEL_ENOMEM, "no memory for %s of "
@@ -91,11 +89,14 @@ bucket_room(accel *a, struct bucket *b)
 			at += t->n * size;
 	}
 	if (a->world > 1 && b->wire != b->dtype) {
-		b->half = malloc(b->n * sizeof(*b->half));
+		b->half = a->mem->ops->alloc(a->mem, b->n * sizeof(*b->half));
 		if (b->half == NULL)
 			return accel__fail(ACCEL_ENOMEM, "no memory for %s of "
 			    "%zu rounded gradients", b->label, b->n);
 	}
+	if (a->staged && (b->stage = malloc(b->n * size)) == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %s of %zu "
+		    "gradients on the host", b->label, b->n);
 	if (a->world > 1 && a->config.compress == ACCEL_COMPRESS_POWERSGD &&
 	    b->dtype == ACCEL_F32)
 		return accel__low_new(a, b);
@@ -153,8 +154,9 @@ accel__buckets_free(accel *a)
 		struct bucket *b = &a->bucket[i];
 
 		if (b->own)
-			free(b->values);
-		free(b->half);
+			a->mem->ops->free(a->mem, b->values);
+		a->mem->ops->free(a->mem, b->half);
+		free(b->stage);
 		accel__low_free(b->low);
 	}
 	free(a->bucket);
@@ -163,22 +165,15 @@ accel__buckets_free(accel *a)
 }
 
 void
-accel__fold(struct tensor *t)
+accel__fold(const accel *a, struct tensor *t)
 {
-	void (*widen)(float *, const uint16_t *, size_t) =
-	    t->dtype == ACCEL_F16 ? f16_to_f32 : bf16_to_f32;
-	float part[1024];
-
-	if (!t->folded) {
-		widen(t->full, t->grad, t->n);
-		t->folded = true;
-		return;
-	}
-	for (size_t i = 0, k; i < t->n; i += k) {
-		k = t->n - i < 1024 ? t->n - i : 1024;
-		widen(part, (uint16_t *)t->grad + i, k);
-		vec_add(t->full + i, part, k);
-	}
+	if (t->folded)
+		a->mem->ops->fold(a->mem, t->full, t->grad, t->n,
+		    (int)t->dtype);
+	else
+		a->mem->ops->widen(a->mem, t->full, t->grad, t->n,
+		    (int)t->dtype);
+	t->folded = true;
 }
 
 /* Brings the gradients together in "values". */
@@ -192,9 +187,9 @@ bucket_fill(const accel *a, const struct bucket *b)
 		size_t bytes = t->n * device_size((int)b->dtype);
 
 		if (is_half(t->dtype))
-			accel__fold(t);
+			accel__fold(a, t);
 		else if (a->world > 1)
-			memcpy(at, t->grad, bytes);
+			a->mem->ops->copy(a->mem, at, t->grad, bytes);
 		at += bytes;
 	}
 }
@@ -209,7 +204,7 @@ bucket_empty(const accel *a, const struct bucket *b)
 		size_t bytes = t->n * device_size((int)b->dtype);
 
 		if (!is_half(t->dtype))
-			memcpy(t->grad, at, bytes);
+			a->mem->ops->copy(a->mem, t->grad, at, bytes);
 		at += bytes;
 	}
 }
@@ -221,15 +216,32 @@ bucket_round(const accel *a, struct bucket *b)
 {
 	int shift = 0;
 
-	if (b->wire == ACCEL_BF16) {
-		bf16_from_f32(b->half, b->values, b->n);
-		return;
-	}
-	while (ldexp(1, shift) < a->weight)
+	while (b->wire == ACCEL_F16 && ldexp(1, shift) < a->weight)
 		shift++;
-	vec_scale(b->values, b->n, (float)ldexp(1, -shift));
-	f16_from_f32(b->half, b->values, b->n);
+	if (shift > 0)
+		a->mem->ops->scale(a->mem, b->values, b->n, DEVICE_F32,
+		    ldexp(1, -shift));
+	a->mem->ops->narrow(a->mem, b->half, b->values, b->n, (int)b->wire);
 	b->factor = ldexp(b->factor, shift);
+}
+
+/* What the backend gets: where the values are, or a copy on the host. */
+static accel_status
+bucket_send(accel *a, struct bucket *b)
+{
+	void *values = b->half != NULL ? b->half : b->values;
+	accel_status st;
+
+	if (b->stage != NULL) {
+		st = accel__read(a, b->stage, values,
+		    b->n * device_size((int)b->wire));
+		if (st != ACCEL_OK)
+			return st;
+		values = b->stage;
+	}
+	return a->dev.ops->all_reduce(a->dev.state, values, b->n,
+	    (int)b->wire, DEVICE_SUM, &b->req, accel__err()) == 0 ? ACCEL_OK :
+	    accel__status(a);
 }
 
 static accel_status
@@ -251,9 +263,10 @@ call_hook(accel *a, struct bucket *b)
 static accel_status
 bucket_begin(accel *a, struct bucket *b)
 {
-	bool half = b->half != NULL;
-	accel_status st = ACCEL_OK;
+	accel_status st = accel__settle_one(a, b);
 
+	if (st != ACCEL_OK)
+		return st;
 	b->factor = 1 / a->weight;
 	b->unscaled = false;
 	b->done = a->world == 1 || a->local_steps > 0;
@@ -270,12 +283,9 @@ bucket_begin(accel *a, struct bucket *b)
 	} else if (b->low != NULL && !accel__low_waits(a)) {
 		st = accel__low_begin(a, b);
 	} else {
-		if (half)
+		if (b->half != NULL)
 			bucket_round(a, b);
-		if (a->dev.ops->all_reduce(a->dev.state,
-		    half ? b->half : b->values, b->n, (int)b->wire,
-		    DEVICE_SUM, &b->req, accel__err()) != 0)
-			st = accel__status(a);
+		st = bucket_send(a, b);
 	}
 	device_label(&a->dev, NULL);
 	if (b->done)
@@ -285,16 +295,39 @@ bucket_begin(accel *a, struct bucket *b)
 	return st;
 }
 
-static void
+static accel_status
 bucket_end(accel *a, struct bucket *b)
 {
+	accel_status st = ACCEL_OK;
+
 	device_afloat(&a->dev, -1);
 	profile_exchanged(a, (int)(b - a->bucket));
+	if (b->stage != NULL)
+		st = accel__write(a, b->half != NULL ? b->half : b->values,
+		    b->stage, b->n * device_size((int)b->wire));
 	if (b->half != NULL)
-		(b->wire == ACCEL_F16 ? f16_to_f32 : bf16_to_f32)(b->values,
-		    b->half, b->n);
+		a->mem->ops->widen(a->mem, b->values, b->half, b->n,
+		    (int)b->wire);
 	bucket_empty(a, b);
 	b->done = true;
+	return st;
+}
+
+/* 1 over, 0 not yet, -1 failed.  On a stream the exchange is over for what
+ * comes behind it there; the host does not wait, and sees to the request in
+ * accel__settle, before this bucket's next exchange at the latest. */
+static int
+bucket_over(accel *a, struct bucket *b, bool wait)
+{
+	if (!a->dev.orders)
+		return !wait ? device_test(&a->dev, b->req, accel__err()) :
+		    device_wait(&a->dev, b->req, accel__err()) == 0 ? 1 : -1;
+	if (!wait)
+		return 0;
+	if (device_order(&a->dev, b->req, accel__err()) != 0)
+		return -1;
+	b->ordered = true;
+	return 1;
 }
 
 static bool
@@ -319,7 +352,7 @@ low_finish(accel *a)
 	for (int i = 0; i < a->nbucket && st == ACCEL_OK; i++)
 		if (a->bucket[i].low != NULL && !a->bucket[i].done) {
 			st = accel__low_end(a, &a->bucket[i]);
-			bucket_end(a, &a->bucket[i]);
+			(void)bucket_end(a, &a->bucket[i]);
 		}
 	return st;
 }
@@ -336,19 +369,15 @@ accel__reduce(accel *a, bool wait)
 			return st;
 	for (int i = 0; i < a->begun; i++) {
 		struct bucket *b = &a->bucket[i];
-		int rc = 1;
+		int rc;
 
 		if (b->done || (b->low != NULL && low))
 			continue;
-		if (wait)
-			rc = device_wait(&a->dev, b->req, accel__err()) == 0 ?
-			    1 : -1;
-		else
-			rc = device_test(&a->dev, b->req, accel__err());
+		rc = bucket_over(a, b, wait);
 		if (rc < 0)
 			return accel__status(a);
-		if (rc > 0)
-			bucket_end(a, b);
+		if (rc > 0 && (st = bucket_end(a, b)) != ACCEL_OK)
+			return st;
 	}
 	return wait && low ? low_finish(a) : ACCEL_OK;
 }

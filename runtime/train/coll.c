@@ -36,6 +36,41 @@ may_start(accel *a)
 	return ACCEL_OK;
 }
 
+/* May the backend not have it where it is? */
+static bool
+by_host(const accel *a, const void *buf, accel_dtype t, accel_op op)
+{
+	return a->mem != &a->host && (a->staged ||
+	    (is_half(t) && op != ACCEL_SUM)) && accel__elsewhere(a, buf);
+}
+
+/* The host's copy of a GPU's memory, to be freed. */
+static accel_status
+copy_to_host(accel *a, const void *buf, size_t bytes, void **copy)
+{
+	*copy = malloc(bytes);
+	if (*copy == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %zu bytes of "
+		    "the GPU on the host", bytes);
+	return accel__read(a, *copy, buf, bytes);
+}
+
+static accel_status
+reduce_by_host(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
+{
+	size_t bytes = n * device_size((int)t);
+	accel_status st;
+	void *copy;
+
+	st = copy_to_host(a, buf, bytes, &copy);
+	if (st == ACCEL_OK)
+		st = accel_all_reduce(a, copy, n, t, op);
+	if (st == ACCEL_OK)
+		st = accel__write(a, buf, copy, bytes);
+	free(copy);
+	return st;
+}
+
 /* A mean or an extreme of 16-bit numbers, in F32: rounded once, or not at
  * all. */
 static accel_status
@@ -65,6 +100,7 @@ accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 {
 	accel_op base = op == ACCEL_AVG ? ACCEL_SUM : op;
 	accel_status st;
+	struct mem *m;
 	void *req;
 
 	if (device_size((int)t) == 0 || op < ACCEL_SUM || op > ACCEL_MIN)
@@ -76,6 +112,8 @@ accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 		    "is of floats");
 	if (a->world == 1 || n == 0)
 		return ACCEL_OK;
+	if (by_host(a, buf, t, op))
+		return reduce_by_host(a, buf, n, t, op);
 	if (is_half(t) && op != ACCEL_SUM)
 		return reduce_wide(a, buf, n, t, op);
 	if ((st = may_start(a)) != ACCEL_OK)
@@ -84,12 +122,8 @@ accel_all_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 	    (int)t, (int)base, &req, accel__err()), &req);
 	if (st != ACCEL_OK || op != ACCEL_AVG)
 		return st;
-	for (size_t i = 0; i < n; i++) {
-		if (t == ACCEL_F32)
-			((float *)buf)[i] /= (float)a->world;
-		else
-			((double *)buf)[i] /= a->world;
-	}
+	m = accel__elsewhere(a, buf) ? a->mem : &a->host;
+	m->ops->divide(m, buf, n, (int)t, a->world);
 	return ACCEL_OK;
 }
 
@@ -97,17 +131,45 @@ accel_status
 accel_broadcast(accel *a, void *buf, size_t bytes, int root)
 {
 	accel_status st;
-	void *req;
+	void *req, *copy;
 
 	if (root < 0 || root >= a->world)
 		return accel__fail(ACCEL_EINVAL, "accel_broadcast: no rank %d "
 		    "among %d", root, a->world);
 	if (a->world == 1 || bytes == 0)
 		return ACCEL_OK;
+	if (by_host(a, buf, ACCEL_U8, ACCEL_SUM)) {
+		st = copy_to_host(a, buf, bytes, &copy);
+		if (st == ACCEL_OK)
+			st = accel_broadcast(a, copy, bytes, root);
+		if (st == ACCEL_OK)
+			st = accel__write(a, buf, copy, bytes);
+		free(copy);
+		return st;
+	}
 	if ((st = may_start(a)) != ACCEL_OK)
 		return st;
 	return accel__finish(a, a->dev.ops->broadcast(a->dev.state, buf,
 	    bytes, root, &req, accel__err()), &req);
+}
+
+static accel_status
+gather_by_host(accel *a, const void *in, void *out, size_t bytes)
+{
+	size_t all = bytes * (size_t)a->world;
+	char *copy = malloc(bytes + all);
+	accel_status st;
+
+	if (copy == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %zu bytes of "
+		    "the GPU on the host", bytes + all);
+	st = accel__read(a, copy, in, bytes);
+	if (st == ACCEL_OK)
+		st = accel_all_gather(a, copy, copy + bytes, bytes);
+	if (st == ACCEL_OK)
+		st = accel__write(a, out, copy + bytes, all);
+	free(copy);
+	return st;
 }
 
 accel_status
@@ -118,10 +180,11 @@ accel_all_gather(accel *a, const void *in, void *out, size_t bytes)
 
 	if (bytes == 0)
 		return ACCEL_OK;
-	if (a->world == 1) {
-		memmove(out, in, bytes);
-		return ACCEL_OK;
-	}
+	if (a->world == 1)
+		return accel__move(a, out, in, bytes);
+	if (by_host(a, in, ACCEL_U8, ACCEL_SUM) ||
+	    by_host(a, out, ACCEL_U8, ACCEL_SUM))
+		return gather_by_host(a, in, out, bytes);
 	if ((st = may_start(a)) != ACCEL_OK)
 		return st;
 	return accel__finish(a, a->dev.ops->all_gather(a->dev.state, in, out,

@@ -24,8 +24,9 @@ fold_unit(const accel *a, const struct unit *u)
 		struct tensor *t = &u->tensor[i];
 
 		if (is_half(t->dtype)) {
-			accel__fold(t);
-			memset(t->grad, 0, t->n * sizeof(uint16_t));
+			accel__fold(a, t);
+			a->mem->ops->zero(a->mem, t->grad,
+			    t->n * sizeof(uint16_t));
 		}
 	}
 }

@@ -20,6 +20,7 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 	%D%/loader.c %D%/loader.h \
 	%D%/objects.c \
 	%D%/pad.c \
+	%D%/place.c \
 	%D%/records.c \
 	%D%/sampler.c %D%/sampler.h \
 	%D%/shuffle.c %D%/shuffle.h \

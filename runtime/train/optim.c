@@ -2,7 +2,7 @@
 /* optim: what the ready-made optimizers share. */
 #include "runtime/train/optim.h"
 
-#include "runtime/base/half.h"
+#include "runtime/train/mem_host.h"
 
 #include "runtime/base/banned.h"
 
@@ -42,40 +42,23 @@ optim_decay(const accel_range *r, double decay)
 	return decay;
 }
 
-struct piece
-optim_open(const accel_range *r, size_t at, size_t n)
+struct mem_update
+optim_update(const accel_range *r)
 {
-	float *p = r->dtype == ACCEL_F32 ? r->param : r->master;
-	struct piece x = { .p = p + at, .g = (const float *)r->grad + at,
-	    .n = n };
+	struct mem_update u = { .p = r->param, .g = r->grad,
+	    .state = { r->state[0], r->state[1] }, .n = r->n };
 
-	for (int k = 0; k < 4; k++)
-		if (r->state[k] != NULL)
-			x.state[k] = (float *)r->state[k] + at;
-	return x;
-}
-
-void
-optim_close(const accel_range *r, size_t at, const struct piece *x)
-{
-	if (r->dtype == ACCEL_F16)
-		f16_from_f32((uint16_t *)r->param + at, x->p, x->n);
-	else if (r->dtype == ACCEL_BF16)
-		bf16_from_f32((uint16_t *)r->param + at, x->p, x->n);
-}
-
-void
-optim_each(const accel_range *r,
-    void (*fn)(const struct piece *, const void *), const void *arg)
-{
-	for (size_t at = 0, n; at < r->n; at += n) {
-		struct piece x;
-
-		n = r->n - at;
-		if (n > OPTIM_PIECE)
-			n = OPTIM_PIECE;
-		x = optim_open(r, at, n);
-		fn(&x, arg);
-		optim_close(r, at, &x);
+	if (r->dtype != ACCEL_F32) {
+		u.p = r->master;
+		u.half = r->param;
+		u.type = (int)r->dtype;
 	}
+	return u;
+}
+
+struct mem *
+optim_mem(const accel_range *r, struct mem *host)
+{
+	*host = (struct mem){ &mem_host_ops };
+	return r->memory != NULL ? r->memory : host;
 }

@@ -2,22 +2,13 @@
 /*
  * optim: what the ready-made optimizers share.
  *
- * An optimizer sees a range as pieces of floats: parameters of F32 where they
- * lie, of 16 bits their masters, which are rounded to them piece by piece, while
- * still in the cache.
+ * An optimizer works out a range's constants here and leaves the loop to the
+ * memory that the range lies in (runtime/device/mem.h).
  */
 #ifndef RUNTIME_TRAIN_OPTIM_H
 #define RUNTIME_TRAIN_OPTIM_H
 
 #include "runtime/train/train.h"
-
-#define OPTIM_PIECE 1024	/* elements: 4 KiB an array, all in L1 */
-
-struct piece {
-	float		*p, *state[4];
-	const float	*g;
-	size_t		 n;
-};
 
 /* May "name" update the range?  It needs "nstate" state arrays. */
 accel_status optim_check(const char *name, const accel_range *r, int nstate);
@@ -25,11 +16,9 @@ accel_status optim_check(const char *name, const accel_range *r, int nstate);
 double optim_lr(const accel_range *r, double lr);
 double optim_decay(const accel_range *r, double decay);
 
-/* Elements [at, at + n) of the range; when p has changed, optim_close. */
-struct piece optim_open(const accel_range *r, size_t at, size_t n);
-void optim_close(const accel_range *r, size_t at, const struct piece *x);
-
-/* Calls fn over the whole range, in order. */
-void optim_each(const accel_range *r,
-    void (*fn)(const struct piece *, const void *), const void *arg);
+/* The range as floats: parameters of F32 where they lie, of 16 bits their
+ * masters, which are then rounded to them. */
+struct mem_update optim_update(const accel_range *r);
+/* The range's memory; "host" is room for the host's. */
+struct mem *optim_mem(const accel_range *r, struct mem *host);
 #endif

@@ -2,6 +2,7 @@
 %C%_libtrain_la_SOURCES += \
 	%D%/fp8.c %D%/fp8.h \
 	%D%/group.c \
+	%D%/mem_host.c %D%/mem_host.h \
 	%D%/optim.h \
 	%D%/optim_adafactor.c \
 	%D%/optim_adam.c \

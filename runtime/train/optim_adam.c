@@ -3,15 +3,8 @@
 #include <math.h>
 
 #include "runtime/train/optim.h"
-#include "runtime/train/vec.h"
 
 #include "runtime/base/banned.h"
-
-static void
-update(const struct piece *x, const void *c)
-{
-	vec_adam(x->p, x->g, x->state[0], x->state[1], x->n, c);
-}
 
 static accel_status
 step_all(const char *name, const accel_adamw_args *o, bool apart,
@@ -19,6 +12,8 @@ step_all(const char *name, const accel_adamw_args *o, bool apart,
 {
 	double fix1 = 1 - pow(o->beta1, (double)step);
 	double fix2 = 1 - pow(o->beta2, (double)step);
+	struct mem host, *m;
+	struct mem_update u;
 	accel_status st;
 
 	for (int k = 0; k < nrange; k++, r++) {
@@ -37,7 +32,9 @@ step_all(const char *name, const accel_adamw_args *o, bool apart,
 
 		if ((st = optim_check(name, r, 2)) != ACCEL_OK)
 			return st;
-		optim_each(r, update, &c);
+		u = optim_update(r);
+		m = optim_mem(r, &host);
+		m->ops->adam(m, &u, &c);
 	}
 	return ACCEL_OK;
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optim_lion: the sign of a momentum. */
 #include "runtime/train/optim.h"
-#include "runtime/train/vec.h"
 
 #include "runtime/base/banned.h"
-
-static void
-update(const struct piece *x, const void *c)
-{
-	vec_lion(x->p, x->g, x->state[0], x->n, c);
-}
 
 accel_status
 accel_lion(void *args, const accel_range *r, int nrange, int64_t step)
 {
 	const accel_lion_args *o = args;
+	struct mem host, *m;
+	struct mem_update u;
 	accel_status st;
 
 	(void)step;
@@ -32,7 +27,9 @@ accel_lion(void *args, const accel_range *r, int nrange, int64_t step)
 
 		if ((st = optim_check("accel_lion", r, 1)) != ACCEL_OK)
 			return st;
-		optim_each(r, update, &c);
+		u = optim_update(r);
+		m = optim_mem(r, &host);
+		m->ops->lion(m, &u, &c);
 	}
 	return ACCEL_OK;
 }

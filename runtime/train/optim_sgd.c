@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optim_sgd: gradient descent, with momentum. */
 #include "runtime/train/optim.h"
-#include "runtime/train/vec.h"
 
 #include "runtime/base/banned.h"
-
-static void
-plain(const struct piece *x, const void *arg)
-{
-	const struct vec_sgd *c = arg;
-
-	vec_sgd(x->p, x->g, x->n, c->lr, c->decay);
-}
-
-static void
-momentum(const struct piece *x, const void *c)
-{
-	vec_sgd_momentum(x->p, x->g, x->state[0], x->n, c);
-}
 
 accel_status
 accel_sgd(void *args, const accel_range *r, int nrange, int64_t step)
 {
 	const accel_sgd_args *o = args;
 	bool heavy = o->momentum != 0;
+	struct mem host, *m;
+	struct mem_update u;
 	accel_status st;
 
 	if (o->nesterov && (!heavy || o->dampening != 0))
@@ -40,7 +27,11 @@ accel_sgd(void *args, const accel_range *r, int nrange, int64_t step)
 
 		if ((st = optim_check("accel_sgd", r, heavy)) != ACCEL_OK)
 			return st;
-		optim_each(r, heavy ? momentum : plain, &c);
+		u = optim_update(r);
+		if (!heavy)
+			u.state[0] = NULL;
+		m = optim_mem(r, &host);
+		m->ops->sgd(m, &u, &c);
 	}
 	return ACCEL_OK;
 }

@@ -179,8 +179,8 @@ collect_arrays(accel *a, enum state_what what, int first, struct state_set *s)
 		st = state_agree(a, theirs == NULL ? accel__fail(ACCEL_ENOMEM,
 		    "no memory for another rank's %s", x.name) : ACCEL_OK);
 		for (int r = first; st == ACCEL_OK && r < a->world; r++) {
-			if (r == a->rank)
-				memcpy(theirs, x.data, x.bytes);
+			if (r == a->rank && kept == ACCEL_OK)
+				kept = accel__read(a, theirs, x.data, x.bytes);
 			st = accel_broadcast(a, theirs, x.bytes, r);
 			if (st != ACCEL_OK || a->rank != 0 || kept != ACCEL_OK)
 				continue;
@@ -244,6 +244,21 @@ wait_here(accel *a)
 	    accel__err()) == 0 ? ACCEL_OK : ACCEL_EIO;
 }
 
+static int
+fetch_read(void *user, void *to, const void *from, uint64_t bytes,
+    struct err *err)
+{
+	(void)err;		/* it is accel__err's */
+	return accel__read(user, to, from, bytes) == ACCEL_OK ? 0 : -1;
+}
+
+const struct state_fetch *
+state_fetch_of(struct accel *a, struct state_fetch *room)
+{
+	*room = (struct state_fetch){ fetch_read, a };
+	return a->mem == &a->host ? NULL : room;
+}
+
 /* Takes the set. */
 static accel_status
 write_here(accel *a, struct state_set *s, const char *dir,
@@ -253,9 +268,17 @@ write_here(accel *a, struct state_set *s, const char *dir,
 	uint64_t shard = o->shard_bytes != 0 ? o->shard_bytes :
 	    STATE_SHARD_BYTES;
 	char *path = o->numbered ? state_folder_next(dir, err) : strdup(dir);
+	struct state_fetch room;
+	const struct state_fetch *fetch = state_fetch_of(a, &room);
 	struct state_job *j = NULL;
 	int ret = -1;
 
+	if (path != NULL && state_of(a) != NULL && !o->async &&
+	    fetch != NULL &&
+	    state_set_move(s, &a->state->room, fetch, err) != 0) {
+		free(path);
+		return ACCEL_EIO;
+	}
 	/* Else state_folder_next has said why. */
 	if (path != NULL && state_of(a) != NULL)
 		j = state_job_new(s, path, o->numbered ? dir : NULL,
@@ -266,7 +289,7 @@ write_here(accel *a, struct state_set *s, const char *dir,
 	if (j == NULL)
 		return ACCEL_EIO;
 	if (o->async) {
-		ret = state_job_start(j, &a->state->room, err);
+		ret = state_job_start(j, &a->state->room, fetch, err);
 		if (ret == 0)
 			a->state->job = j;
 	} else {

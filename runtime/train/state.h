@@ -92,8 +92,8 @@ struct state_packed {
 };
 bool state_unpack(const char **at, const char *end, struct state_packed *out);
 /* Hands its bytes to the object; EMISMATCH where it takes another number. */
-accel_status state_object_load(struct object *o, const void *data,
-    uint64_t bytes);
+accel_status state_object_load(struct accel *a, struct object *o,
+    const void *data, uint64_t bytes);
 
 /* ---- between ranks ------------------------------------------------------- */
 
@@ -115,7 +115,7 @@ int  state_job_run(struct state_job *j, struct err *err);
 /* Copies what the set borrows into the room, which it takes, and begins a
  * thread that writes; on failure frees. */
 int  state_job_start(struct state_job *j, struct state_room *room,
-    struct err *err);
+    const struct state_fetch *fetch, struct err *err);
 /* Waits for it, at most limit_s seconds, gives the room back and frees; its
  * error, or that it is not through: then it is left to itself. */
 int  state_job_wait(struct state_job *j, double limit_s,
@@ -132,6 +132,10 @@ struct state {
 };
 /* The list, made when it is first needed; NULL without memory. */
 struct state *state_of(struct accel *a);
+
+/* How a GPU's arrays are read; NULL where there are none.  "room" is its. */
+const struct state_fetch *state_fetch_of(struct accel *a,
+    struct state_fetch *room);
 
 /* Not collective: waits for a running save, and frees. */
 accel_status state_fini(struct accel *a);

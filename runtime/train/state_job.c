@@ -108,7 +108,7 @@ work(void *user)
 
 int
 state_job_start(struct state_job *j, struct state_room *room,
-    struct err *err)
+    const struct state_fetch *fetch, struct err *err)
 {
 	pthread_condattr_t attr;
 	pthread_t thread;
@@ -117,7 +117,7 @@ state_job_start(struct state_job *j, struct state_room *room,
 
 	j->room = *room;
 	*room = (struct state_room){ NULL, 0 };
-	if (state_set_move(&j->set, &j->room, err) != 0) {
+	if (state_set_move(&j->set, &j->room, fetch, err) != 0) {
 		job_free(j);
 		return -1;
 	}

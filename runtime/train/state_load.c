@@ -230,7 +230,7 @@ take_objects(accel *a, bool per_rank, const struct buf *row)
 
 		if (per_rank == ((o->flags & ACCEL_PER_RANK) != 0) &&
 		    find_packed(row, o->name, &p))
-			st = state_object_load(o, p.data, p.bytes);
+			st = state_object_load(a, o, p.data, p.bytes);
 	}
 	return st;
 }
@@ -263,6 +263,29 @@ all_objects(accel *a, const struct load *l, bool load)
 
 /* ---- arrays -------------------------------------------------------------- */
 
+/* By the host's memory where the array lies on a GPU. */
+static accel_status
+read_array(accel *a, const struct load *l, const struct state_array *x,
+    const struct state_place *p)
+{
+	accel_status st = ACCEL_OK;
+	void *copy;
+
+	if (!accel__elsewhere(a, x->data))
+		return state_reader_read(l->r, p, x->data,
+		    accel__err()) == 0 ? ACCEL_OK : ACCEL_EIO;
+	copy = malloc(x->bytes + 1);
+	if (copy == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for a copy of %s",
+		    x->name);
+	if (state_reader_read(l->r, p, copy, accel__err()) != 0)
+		st = ACCEL_EIO;
+	else
+		st = accel__write(a, x->data, copy, x->bytes);
+	free(copy);
+	return st;
+}
+
 static accel_status
 all_arrays(accel *a, const struct load *l)
 {
@@ -272,10 +295,9 @@ all_arrays(accel *a, const struct load *l)
 	accel_status st = ACCEL_OK, mine = ACCEL_OK;
 
 	while (st == ACCEL_OK && state_next(a, STATE_VALUES, &c, &x)) {
-		if (a->rank == 0 && mine == ACCEL_OK &&
-		    (find(l->r, &x, -1, &p, accel__err()) != 0 ||
-		    state_reader_read(l->r, &p, x.data, accel__err()) != 0))
-			mine = ACCEL_EIO;
+		if (a->rank == 0 && mine == ACCEL_OK)
+			mine = find(l->r, &x, -1, &p, accel__err()) != 0 ?
+			    ACCEL_EIO : read_array(a, l, &x, &p);
 		st = accel_broadcast(a, x.data, x.bytes, 0);
 	}
 	return st == ACCEL_OK ? state_agree(a, mine) : st;
@@ -303,8 +325,9 @@ own_arrays(accel *a, const struct load *l, enum state_what what, int first)
 			    accel__err()) != 0))
 				mine = ACCEL_EIO;
 			st = accel_broadcast(a, theirs, x.bytes, 0);
-			if (r == a->rank)
-				memcpy(x.data, theirs, x.bytes);
+			if (r == a->rank && mine == ACCEL_OK)
+				mine = accel__write(a, x.data, theirs,
+				    x.bytes);
 		}
 		free(theirs);
 	}

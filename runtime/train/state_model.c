@@ -145,6 +145,9 @@ accel_save_model(accel *a, const char *dir, size_t shard_bytes)
 	struct state_set s = STATE_SET_INIT;
 	struct state_cursor c = { 0, 0, 0 };
 	struct state_array x;
+	struct state_room room = { NULL, 0 };
+	struct state_fetch f;
+	const struct state_fetch *fetch = state_fetch_of(a, &f);
 	accel_status st = ACCEL_OK;
 
 	if (dir == NULL || *dir == '\0' || !a->prepared)
@@ -157,10 +160,14 @@ accel_save_model(accel *a, const char *dir, size_t shard_bytes)
 		    x.stem, x.name, state_dtype(x.dtype), x.shape, x.ndim,
 		    x.data, x.bytes, accel__err()) != 0)
 			st = ACCEL_ENOMEM;
+	if (st == ACCEL_OK && a->rank == 0 && fetch != NULL &&
+	    state_set_move(&s, &room, fetch, accel__err()) != 0)
+		st = ACCEL_EIO;
 	if (st == ACCEL_OK && a->rank == 0 && write_model(&s, dir,
 	    shard_bytes != 0 ? shard_bytes : STATE_SHARD_BYTES,
 	    accel__err()) != 0)
 		st = ACCEL_EIO;
 	state_set_clear(&s);
+	free(room.data);
 	return state_agree(a, st);
 }

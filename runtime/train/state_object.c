@@ -153,6 +153,28 @@ accel_unregister(accel *a, const char *name)
 	return st;
 }
 
+/* Of a buffer, which may lie on the GPU. */
+static accel_status
+add_bytes(accel *a, struct buf *out, const void *p, uint64_t bytes)
+{
+	accel_status st;
+	void *copy;
+
+	if (!accel__elsewhere(a, p)) {
+		buf_add(out, p, bytes);
+		return ACCEL_OK;
+	}
+	copy = malloc(bytes);
+	if (copy == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for a copy of %llu "
+		    "bytes", (unsigned long long)bytes);
+	st = accel__read(a, copy, p, bytes);
+	if (st == ACCEL_OK)
+		buf_add(out, copy, bytes);
+	free(copy);
+	return st;
+}
+
 accel_status
 state_pack(accel *a, bool per_rank, struct buf *out)
 {
@@ -170,7 +192,9 @@ state_pack(accel *a, bool per_rank, struct buf *out)
 		buf_add(out, &bytes, sizeof(bytes));
 		buf_adds(out, o->name);
 		if (o->fn.save == NULL) {
-			buf_add(out, o->user, bytes);
+			if ((st = add_bytes(a, out, o->user, bytes)) !=
+			    ACCEL_OK)
+				return st;
 			continue;
 		}
 		copy = calloc(1, bytes + 1);
@@ -213,7 +237,8 @@ state_unpack(const char **at, const char *end, struct state_packed *out)
 }
 
 accel_status
-state_object_load(struct object *o, const void *data, uint64_t bytes)
+state_object_load(accel *a, struct object *o, const void *data,
+    uint64_t bytes)
 {
 	accel_status st;
 
@@ -222,8 +247,7 @@ state_object_load(struct object *o, const void *data, uint64_t bytes)
 			return accel__fail(ACCEL_EMISMATCH, "object %s has "
 			    "%llu bytes in the checkpoint, and %zu here",
 			    o->name, (unsigned long long)bytes, o->bytes);
-		memcpy(o->user, data, bytes);
-		return ACCEL_OK;
+		return accel__write(a, o->user, data, bytes);
 	}
 	st = o->fn.load(o->user, data, bytes);
 	if (st < 0)

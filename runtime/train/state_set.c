@@ -88,7 +88,8 @@ state_set_bytes(struct state_set *s, const char *stem, const char *name,
 }
 
 int
-state_set_move(struct state_set *s, struct state_room *room, struct err *err)
+state_set_move(struct state_set *s, struct state_room *room,
+    const struct state_fetch *fetch, struct err *err)
 {
 	const size_t line = 64;
 	size_t size = 0;
@@ -116,7 +117,11 @@ state_set_move(struct state_set *s, struct state_room *room, struct err *err)
 
 			if (item->own != NULL || item->bytes == 0)
 				continue;
-			memcpy(at, item->data, item->bytes);
+			if (fetch == NULL)
+				memcpy(at, item->data, item->bytes);
+			else if (fetch->read(fetch->user, at, item->data,
+			    item->bytes, err) != 0)
+				return -1;
 			item->data = at;
 			at += (item->bytes + line - 1) / line * line;
 		}

@@ -82,9 +82,15 @@ struct state_room {
 };
 
 /* Copies all that is borrowed into the room, which grows if it must, and
- * borrows from there. */
+ * borrows from there.  "fetch" reads what is no memory of the host's; NULL: all
+ * is. */
+struct state_fetch {
+	int	(*read)(void *user, void *to, const void *from, uint64_t bytes,
+	    struct err *err);
+	void	*user;
+};
 int state_set_move(struct state_set *s, struct state_room *room,
-    struct err *err);
+    const struct state_fetch *fetch, struct err *err);
 
 /* Writes all parts, and the manifest where "manifest" says so, into the folder
  * open as "dir" ("path" is for messages), each file synced to the disk.  Files

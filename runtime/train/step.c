@@ -8,44 +8,20 @@
 #include "runtime/train/profile.h"
 #include "runtime/train/track.h"
 #include "runtime/train/train.h"
-#include "runtime/train/vec.h"
 
 #include "runtime/base/banned.h"
 
-static double
-scale_norm_f64(double *x, size_t n, double by, bool *finite)
+/* Multiplies, and adds to the sum where it is asked for, in one pass. */
+static void
+pass(accel *a, struct tensor *t, double by, struct mem_sum *sum)
 {
-	double sum = 0;
+	int type = t->dtype == ACCEL_F64 ? DEVICE_F64 : DEVICE_F32;
 
-	for (size_t i = 0; i < n; i++) {
-		x[i] *= by;
-		sum += x[i] * x[i];
-		if (!isfinite(x[i]))
-			*finite = false;
-	}
-	return sum;
-}
-
-/* One pass: multiplies, sums the squares (where asked to), and tells whether
- * all is finite. */
-static double
-pass(struct tensor *t, double by, bool look, bool *finite)
-{
-	double sum = 0;
-	float *g = gradient_of(t);
-
-	if (t->dtype == ACCEL_F64)
-		return by == 1 && !look ? 0 :
-		    scale_norm_f64(t->grad, t->n, by, finite);
-	if (look && by == 1)
-		sum = vec_sumsq(g, t->n);
-	else if (look)
-		sum = vec_scale_sumsq(g, t->n, (float)by);
+	if (sum != NULL)
+		a->mem->ops->sum_add(a->mem, sum, gradient_of(t), t->n, type,
+		    by);
 	else if (by != 1)
-		vec_scale(g, t->n, (float)by);
-	if (!isfinite(sum))
-		*finite = false;
-	return sum;
+		a->mem->ops->scale(a->mem, gradient_of(t), t->n, type, by);
 }
 
 /* How many ranks left each unit?  Units that none left are idle, unless no
@@ -85,9 +61,10 @@ agree_on_units(accel *a)
 static accel_status
 finish(accel *a, double *sum)
 {
-	bool look = sum != NULL || a->scaling, finite = true;
+	bool look = sum != NULL || a->scaling;
+	struct mem_sum all = { 0, 1 };
 	double inverse = a->scaling ? (double)(float)(1 / (double)a->scale) :
-	    1, all = 0;
+	    1;
 	int32_t bad;
 	accel_status st;
 
@@ -104,23 +81,28 @@ finish(accel *a, double *sum)
 			return st;
 	}
 	profile_begin(a, "unscale", NULL);
+	if (look)
+		a->mem->ops->sum_begin(a->mem, &all);
 	for (int i = 0; i < a->norder; i++) {
 		struct tensor *t = tensor_of(a, a->order[i]);
 		const struct bucket *b = &a->bucket[t->bucket];
 		double by = a->finished ? 1 :
 		    b->factor * (b->unscaled ? 1 : inverse);
 
-		all += pass(t, by, look, &finite);
+		pass(a, t, by, look ? &all : NULL);
 	}
+	st = look ? accel__sum_end(a, &all) : ACCEL_OK;
 	profile_end(a);
+	if (st != ACCEL_OK)
+		return st;
 	if (sum != NULL)
-		*sum = all;
+		*sum = all.sum;
 	if (a->finished)
 		return ACCEL_OK;
 	a->finished = true;
 	if (!a->scaling)
 		return ACCEL_OK;
-	bad = !finite;
+	bad = !all.finite;
 	device_label(&a->dev, "overflow");
 	st = accel_all_reduce(a, &bad, 1, ACCEL_I32, ACCEL_MAX);
 	device_label(&a->dev, NULL);
@@ -131,7 +113,6 @@ finish(accel *a, double *sum)
 static accel_status
 clip_norm(accel *a, float max_norm, float *norm)
 {
-	bool finite = true;
 	accel_status st;
 	double sum, by;
 
@@ -146,7 +127,7 @@ clip_norm(accel *a, float max_norm, float *norm)
 	by = (double)max_norm / (sqrt(sum) + 1e-6);
 	if (by < 1 && isfinite(sum))
 		for (int i = 0; i < a->norder; i++)
-			pass(tensor_of(a, a->order[i]), by, false, &finite);
+			pass(a, tensor_of(a, a->order[i]), by, NULL);
 	return ACCEL_OK;
 }
 
@@ -175,14 +156,9 @@ accel_clip_grad_value(accel *a, float most)
 		return st;
 	for (int i = 0; i < a->norder; i++) {
 		struct tensor *t = tensor_of(a, a->order[i]);
-		double *g = t->grad, top = (double)most;
 
-		if (t->dtype != ACCEL_F64) {
-			vec_clamp(gradient_of(t), t->n, most);
-			continue;
-		}
-		for (size_t k = 0; k < t->n; k++)
-			g[k] = g[k] > top ? top : g[k] < -top ? -top : g[k];
+		a->mem->ops->clamp(a->mem, gradient_of(t), t->n,
+		    t->dtype == ACCEL_F64 ? DEVICE_F64 : DEVICE_F32, most);
 	}
 	return ACCEL_OK;
 }
@@ -205,7 +181,8 @@ make_ranges(accel *a)
 			    .grad = gradient_of(t), .master = t->master,
 			    .dtype = t->dtype, .flags = t->flags,
 			    .name = t->name, .group = t->group,
-			    .ndim = t->ndim, .shape = t->shape };
+			    .ndim = t->ndim, .shape = t->shape,
+			    .memory = a->mem };
 			for (int k = 0; k < a->nstate; k++)
 				r->state[k] = t->state[k];
 			n++;
@@ -235,7 +212,8 @@ accel__grads_clear(accel *a)
 	for (int i = 0; i < a->norder; i++) {
 		struct tensor *t = tensor_of(a, a->order[i]);
 
-		memset(t->grad, 0, t->n * device_size((int)t->dtype));
+		a->mem->ops->zero(a->mem, t->grad,
+		    t->n * device_size((int)t->dtype));
 		t->folded = false;
 	}
 	for (int u = 0; u < a->nunit; u++)
@@ -287,6 +265,8 @@ step(accel *a, accel_update_fn fn, void *user)
 	}
 	a->overflow = false;
 	accel__grads_clear(a);
+	if (st == ACCEL_OK)
+		st = accel__mem_failed(a);
 	if (st != ACCEL_OK)
 		return st;
 	track_step(a);

@@ -7,6 +7,7 @@
 
 #include "runtime/base/err.h"
 #include "runtime/device/device.h"
+#include "runtime/device/mem.h"
 #include "runtime/train/accel.h"
 
 struct ctl;
@@ -50,12 +51,14 @@ struct bucket {
 	accel_dtype	 dtype;			/* of values: F32 or F64 */
 	accel_dtype	 wire;			/* F16, BF16: rounded to travel */
 	void		*values;		/* NULL: nothing travels */
+	void		*stage;			/* the host's copy, where needed */
 	bool		 own;			/* values are not the caller's */
 	uint16_t	*half;			/* where wire is 16 bits wide */
 	struct low_rank	*low;			/* PowerSGD */
 	char		 label[90];		/* "bucket 0 (head .. h.3)" */
 	void		*req;
 	bool		 done;
+	bool		 ordered;		/* done on the stream: see settle */
 	double		 factor;		/* still to be multiplied by */
 	bool		 unscaled;		/* loss scale is out already */
 };
@@ -76,6 +79,9 @@ struct accel {
 	struct ctl	*ctl;			/* NULL: none */
 	struct device	 dev;
 	accel_config	 config;
+	struct mem	*mem;			/* of tensors; host, or opened */
+	struct mem	 host;
+	bool		 staged;		/* it travels by the host's memory */
 
 	struct unit	*unit;
 	int		 nunit;
@@ -142,6 +148,27 @@ accel_status accel__status(const accel *a);
  * here, since the call that sets it is an argument beside it. */
 accel_status accel__finish(accel *a, int rc, void **req);
 
+/* Where the tensors lie (place.c).  Opens the memory that config names. */
+accel_status accel__mem_open(accel *a);
+void accel__mem_close(accel *a);
+/* Is p in memory that the host may not touch? */
+bool accel__elsewhere(const accel *a, const void *p);
+/* ACCEL_EINVAL names a tensor or buffer that is not where config says. */
+accel_status accel__mem_check(accel *a);
+/* Exchanges that are only ordered on the program's stream are over; then the
+ * host may wait for the stream, and for nobody else with it. */
+accel_status accel__settle(accel *a);
+accel_status accel__settle_one(accel *a, struct bucket *b);
+/* To and from the host's memory, for any p. */
+accel_status accel__read(accel *a, void *host, const void *p, size_t bytes);
+accel_status accel__write(accel *a, void *p, const void *host, size_t bytes);
+/* From any to any. */
+accel_status accel__move(accel *a, void *to, const void *from, size_t bytes);
+/* What went wrong in work that gave no result. */
+accel_status accel__mem_failed(accel *a);
+/* The sum over arrays that mem's sum_add has had. */
+accel_status accel__sum_end(accel *a, struct mem_sum *s);
+
 /* Takes tensors and state apart. */
 void accel__units_free(accel *a);
 /* Compares layout and settings on all ranks; names who differs, and in what. */
@@ -159,7 +186,7 @@ void accel__buckets_free(accel *a);
 /* Begins what can begin, moves on what runs; "wait": until all is over. */
 accel_status accel__reduce(accel *a, bool wait);
 /* Adds a 16-bit gradient to its F32 sum. */
-void accel__fold(struct tensor *t);
+void accel__fold(const accel *a, struct tensor *t);
 /* Clears the gradients for the next accumulation. */
 void accel__grads_clear(accel *a);
 

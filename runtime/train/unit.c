@@ -8,13 +8,15 @@
 #include "runtime/base/banned.h"
 
 static void
-unit_clear(struct unit *u)
+unit_clear(const accel *a, struct unit *u)
 {
+	struct mem *m = a->mem;
+
 	for (int i = 0; i < u->ntensor; i++) {
 		free(u->tensor[i].name);
-		free(u->tensor[i].master);
+		m->ops->free(m, u->tensor[i].master);
 		for (int k = 0; k < 4; k++)
-			free(u->tensor[i].state[k]);
+			m->ops->free(m, u->tensor[i].state[k]);
 	}
 	free(u->tensor);
 	free(u->name);
@@ -24,7 +26,7 @@ void
 accel__units_free(accel *a)
 {
 	for (int i = 0; i < a->nunit; i++)
-		unit_clear(&a->unit[i]);
+		unit_clear(a, &a->unit[i]);
 	for (int i = 0; i < a->nbuffer; i++)
 		free(a->buffer[i].name);
 	accel__buckets_free(a);
@@ -96,13 +98,13 @@ accel_unit(accel *a, const char *name, const accel_tensor *t, int ntensor,
 	u.name = strdup(name);
 	u.tensor = calloc((size_t)ntensor, sizeof(*u.tensor));
 	if (u.name == NULL || u.tensor == NULL) {
-		unit_clear(&u);
+		unit_clear(a, &u);
 		return accel__fail(ACCEL_ENOMEM, "out of memory");
 	}
 	for (int i = 0; i < ntensor; i++) {
 		u.ntensor++;
 		if (tensor_init(&u.tensor[i], &t[i]) != 0) {
-			unit_clear(&u);
+			unit_clear(a, &u);
 			return accel__fail(ACCEL_ENOMEM, "out of memory");
 		}
 	}
@@ -126,6 +128,7 @@ state_size(const accel *a, const struct tensor *t)
 static accel_status
 make_state(accel *a)
 {
+	struct mem *m = a->mem;
 	int n = 0;
 
 	for (int u = 0; u < a->nunit; u++)
@@ -134,15 +137,16 @@ make_state(accel *a)
 			size_t size = is_half(t->dtype) ? sizeof(float) :
 			    device_size((int)t->dtype);
 
-			memset(t->grad, 0, t->n * device_size((int)t->dtype));
-			if (is_half(t->dtype) && (t->master = malloc(t->n *
-			    sizeof(float))) == NULL)
+			m->ops->zero(m, t->grad,
+			    t->n * device_size((int)t->dtype));
+			if (is_half(t->dtype) && (t->master =
+			    m->ops->alloc(m, t->n * sizeof(float))) == NULL)
 				return accel__fail(ACCEL_ENOMEM, "no memory "
 				    "for the F32 values of %s", t->name);
 			t->state_n = state_size(a, t);
 			for (int k = 0; k < a->nstate; k++)
-				if ((t->state[k] = calloc(t->state_n, size)) ==
-				    NULL)
+				if ((t->state[k] = m->ops->alloc(m,
+				    t->state_n * size)) == NULL)
 					return accel__fail(ACCEL_ENOMEM,
 					    "no memory for the optimizer's "
 					    "state of %s", t->name);
@@ -171,7 +175,8 @@ accel_prepare(accel *a, int nstate)
 		return accel__fail(ACCEL_EINVAL, "accel_prepare: 0 to 4 state "
 		    "arrays, or ACCEL_FACTORED");
 	a->nstate = nstate;
-	if ((st = accel__compare(a)) != ACCEL_OK ||
+	if ((st = accel__mem_check(a)) != ACCEL_OK ||
+	    (st = accel__compare(a)) != ACCEL_OK ||
 	    (st = accel__groups_match(a)) != ACCEL_OK ||
 	    (st = make_state(a)) != ACCEL_OK ||
 	    (st = accel__buckets_make(a)) != ACCEL_OK)
@@ -190,7 +195,7 @@ accel_prepare(accel *a, int nstate)
 	if ((st = accel_sync_buffers(a)) != ACCEL_OK)
 		return st;
 	a->prepared = true;
-	return ACCEL_OK;
+	return accel__mem_failed(a);
 }
 
 accel_status

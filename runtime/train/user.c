@@ -111,8 +111,9 @@ accel_reduce(accel *a, void *buf, size_t n, accel_dtype t, accel_op op,
 	if (sum == NULL)
 		return accel__fail(ACCEL_ENOMEM, "no memory for %zu bytes",
 		    bytes);
-	memcpy(sum, buf, bytes);
-	st = accel_all_reduce(a, sum, n, t, op);
+	st = accel__read(a, sum, buf, bytes);
+	if (st == ACCEL_OK)
+		st = accel_all_reduce(a, sum, n, t, op);
 	free(sum);
 	return st;
 }
