@@ -24,7 +24,6 @@ struct low_rank {
 	float	*p, *q;
 	float	*error;			/* what earlier steps left, n */
 	uint64_t random;
-	bool	 warm;			/* Q is of the step before */
 	bool	 broken;		/* not finite: left alone */
 };
 
@@ -56,6 +55,14 @@ is_low(const struct tensor *t, int rank, size_t *rows, size_t *cols)
 	return t->ndim > 1 && 2 * (*rows + *cols) * (size_t)rank < t->n;
 }
 
+/* A new Q, the same on all ranks. */
+static void
+draw(struct low_rank *l)
+{
+	for (size_t i = 0; i < l->nq; i++)
+		l->q[i] = next_normal(&l->random);
+}
+
 accel_status
 accel__low_new(accel *a, struct bucket *b)
 {
@@ -84,6 +91,7 @@ accel__low_new(accel *a, struct bucket *b)
 		return accel__fail(ACCEL_ENOMEM, "no memory for %s in "
 		    "PowerSGD", b->label);
 	l->p = l->rest + l->nrest;
+	draw(l);
 	return ACCEL_OK;
 }
 
@@ -105,42 +113,43 @@ accel__low_waits(const accel *a)
 	    a->step < a->config.powersgd_start;
 }
 
-static float
+static double
 dot(const float *x, const float *y, size_t n)
 {
 	double s = 0;
 
 	for (size_t i = 0; i < n; i++)
 		s += (double)x[i] * (double)y[i];
-	return (float)s;
+	return s;
 }
 
-/* Makes the columns of P orthonormal; one that vanishes begins anew. */
+/* Makes the columns orthonormal; one that vanishes begins anew. */
 static void
-orthonormal(float *p, size_t rows, int rank, uint64_t *random)
+orthonormal(float *m, size_t rows, int rank, uint64_t *random)
 {
 	for (int k = 0; k < rank; k++) {
-		float *x = p + (size_t)k * rows, length;
+		float *x = m + (size_t)k * rows;
+		double length;
 
 		for (int again = 0; again < 2; again++) {
-			float before = sqrtf(dot(x, x, rows));
+			double before = sqrt(dot(x, x, rows));
 
 			for (int j = 0; j < k; j++) {
-				const float *y = p + (size_t)j * rows;
-				float by = dot(x, y, rows);
+				const float *y = m + (size_t)j * rows;
+				double by = dot(x, y, rows);
 
 				for (size_t i = 0; i < rows; i++)
-					x[i] -= by * y[i];
+					x[i] -= (float)(by * (double)y[i]);
 			}
-			length = sqrtf(dot(x, x, rows));
-			if (length > 1e-6f * before && length > 0)
+			length = sqrt(dot(x, x, rows));
+			if (length > 1e-6 * before)
 				break;
 			for (size_t i = 0; i < rows; i++)
 				x[i] = next_normal(random);
 		}
-		length = sqrtf(dot(x, x, rows));
+		length = sqrt(dot(x, x, rows));
 		for (size_t i = 0; length > 0 && i < rows; i++)
-			x[i] /= length;
+			x[i] = (float)((double)x[i] / length);
 	}
 }
 
@@ -158,7 +167,7 @@ multiply(const float *m, size_t rows, size_t cols, int rank, float *p,
 			const float *row = m + i * cols;
 
 			if (!back) {
-				x[i] = dot(row, y, cols);
+				x[i] = (float)dot(row, y, cols);
 				continue;
 			}
 			for (size_t j = 0; j < cols; j++)
@@ -216,14 +225,12 @@ accel__low_begin(accel *a, struct bucket *b)
 	vec_scale(values, b->n, (float)(a->world / (a->weight * scale)));
 	b->factor = 1;
 	b->unscaled = true;
-	if (!l->warm)
-		for (size_t i = 0; i < l->nq; i++)
-			q[i] = next_normal(&l->random);
 	for (int i = 0; i < b->count; i++) {
 		const struct tensor *t = nth(a, b, i);
 
 		if (is_low(t, l->rank, &rows, &cols)) {
 			vec_add(values, error, t->n);
+			orthonormal(q, cols, l->rank, &l->random);
 			multiply(values, rows, cols, l->rank, p, q, false);
 			p += rows * (size_t)l->rank;
 			q += cols * (size_t)l->rank;
@@ -275,8 +282,10 @@ accel__low_end(accel *a, struct bucket *b)
 
 	if (st != ACCEL_OK)
 		return st;
-	l->warm = !l->broken;
-	vec_scale(l->q, l->nq, 1 / (float)a->world);
+	if (l->broken)
+		draw(l);
+	else
+		vec_scale(l->q, l->nq, 1 / (float)a->world);
 	for (int i = 0; i < b->count; i++) {
 		const struct tensor *t = nth(a, b, i);
 
@@ -312,7 +321,7 @@ saved_size(void *user)
 	for (int i = 0; i < a->nbucket; i++)
 		if (a->bucket[i].low != NULL)
 			n += (a->bucket[i].low->nq + a->bucket[i].n) *
-			    sizeof(float) + 2 * sizeof(uint64_t);
+			    sizeof(float) + sizeof(uint64_t);
 	return n;
 }
 
@@ -322,25 +331,21 @@ saved_copy(struct accel *a, char *at, bool in)
 {
 	for (int i = 0; i < a->nbucket; i++) {
 		struct low_rank *l = a->bucket[i].low;
-		uint64_t warm;
 
 		if (l == NULL)
 			continue;
-		warm = l->warm;
 		struct { void *data; size_t n; } part[] = {
 			{ l->q, l->nq * sizeof(float) },
 			{ l->error, a->bucket[i].n * sizeof(float) },
 			{ &l->random, sizeof(l->random) },
-			{ &warm, sizeof(warm) },
 		};
 
-		for (int k = 0; k < 4; at += part[k++].n) {
+		for (int k = 0; k < 3; at += part[k++].n) {
 			if (in)
 				memcpy(part[k].data, at, part[k].n);
 			else
 				memcpy(at, part[k].data, part[k].n);
 		}
-		l->warm = warm != 0;
 	}
 }
 

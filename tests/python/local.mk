@@ -4,8 +4,8 @@ python_tests = %D%/accelerate.t %D%/default.t \
 	%D%/flags.t %D%/loaders.t %D%/optim.t \
 	%D%/ranks.t %D%/shares.t %D%/weights.t \
 	%D%/cloud.t %D%/test.t
-python_tests += %D%/state.t %D%/trackers.t
-EXTRA_DIST += %D%/state.py %D%/trackers.py
+python_tests += %D%/powersgd.t %D%/state.t %D%/trackers.t
+EXTRA_DIST += %D%/powersgd.py %D%/state.py %D%/trackers.py
 dist_check_SCRIPTS += $(python_tests)
 TESTS += $(python_tests)
 EXTRA_DIST += %D%/torch.sh

@@ -34,3 +34,8 @@ TESTS += %D%/source
 check_PROGRAMS += %D%/deal
 %C%_deal_SOURCES = %D%/deal.c %D%/deal.h
 %C%_deal_LDADD   = runtime/train/libtrain.la
+
+# For tests/python/powersgd.t.
+check_PROGRAMS += %D%/powersgd
+%C%_powersgd_SOURCES = %D%/powersgd.c
+%C%_powersgd_LDADD   = runtime/train/libtrain.la -lm
