@@ -92,7 +92,8 @@ enum {
 	ACCEL_REDUCE_F32 = 0,		/* exact sums, twice the bytes */
 	ACCEL_REDUCE_OWN = 1		/* rounded at each addition */
 };
-/* Compression of F32 gradients (and of 16-bit ones with REDUCE_F32). */
+/* Compression of gradients, of F64 never.  Those of 16 bits are made F32 first,
+ * with REDUCE_OWN too. */
 enum {
 	ACCEL_COMPRESS_NONE = 0,
 	ACCEL_COMPRESS_F16 = 1,
