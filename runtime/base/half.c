@@ -153,6 +153,17 @@ f16_add_avx2(uint16_t *sum, const uint16_t *with, size_t n)
 	}
 	return i;
 }
+
+AVX2 static size_t
+f32_add_avx2(float *sum, const float *with, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps(sum + i, _mm256_add_ps(
+		    _mm256_loadu_ps(sum + i), _mm256_loadu_ps(with + i)));
+	return i;
+}
 #define BY_VECTORS(call) (vectors() ? (call) : 0)
 #else
 #define BY_VECTORS(call) 0
@@ -201,4 +212,11 @@ f16_add(uint16_t *sum, const uint16_t *with, size_t n)
 {
 	for (size_t i = BY_VECTORS(f16_add_avx2(sum, with, n)); i < n; i++)
 		sum[i] = f16_of(f16_value(sum[i]) + f16_value(with[i]));
+}
+
+void
+f32_add(float *sum, const float *with, size_t n)
+{
+	for (size_t i = BY_VECTORS(f32_add_avx2(sum, with, n)); i < n; i++)
+		sum[i] += with[i];
 }

@@ -32,6 +32,8 @@ void f16_to_f32(float *to, const uint16_t *from, size_t n);
 /* sum[i] += with[i], each sum rounded: what a reduction in 16 bits does. */
 void bf16_add(uint16_t *sum, const uint16_t *with, size_t n);
 void f16_add(uint16_t *sum, const uint16_t *with, size_t n);
+/* The same of whole floats, for reductions that take one of these three. */
+void f32_add(float *sum, const float *with, size_t n);
 
 /* As above without vector instructions: what tests compare with. */
 void bf16_from_f32_plain(uint16_t *to, const float *from, size_t n);

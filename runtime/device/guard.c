@@ -17,7 +17,8 @@
 
 #include "runtime/base/banned.h"
 
-#define SPINS	20000		/* polls that only yield: some ms */
+#define SPINS	20		/* polls at once: about as long as a yield */
+#define YIELDS	20000		/* then polls that only yield: some ms */
 #define POLLS	50		/* then between naps of who waits */
 #define NAP_NS	50000
 #define PACE_NS	250000		/* between polls of the thread */
@@ -35,7 +36,6 @@ struct guard {
 	pthread_t		 thread;
 	bool			 allowed, threaded, stop;
 	int			 afloat;
-	bool			 waiting;	/* somebody polls already */
 };
 
 /* An operation's arguments, as they are compared; no padding. */
@@ -85,7 +85,7 @@ run(void *arg)
 
 	pthread_mutex_lock(&g->lock);
 	while (!g->stop) {
-		if (g->afloat <= 0 || g->waiting || ctl_dead(g->ctl) >= 0) {
+		if (g->afloat <= 0 || ctl_dead(g->ctl) >= 0) {
 			pthread_cond_wait(&g->change, &g->lock);
 			continue;
 		}
@@ -185,19 +185,6 @@ guard_mark(struct guard *g, const char *what)
 }
 
 static int
-poll_once(struct guard *g, void *real, struct err *err)
-{
-	int done = 0, rc;
-
-	if (ctl_dead(g->ctl) >= 0)
-		return ctl_why(g->ctl, err);
-	pthread_mutex_lock(&g->lock);
-	rc = g->ops->test(g->state, real, &done, err);
-	pthread_mutex_unlock(&g->lock);
-	return rc != 0 ? -1 : done;
-}
-
-static int
 too_long(struct guard *g, uint64_t seq, const struct call *c, double limit_s,
     struct err *err)
 {
@@ -224,19 +211,24 @@ too_long(struct guard *g, uint64_t seq, const struct call *c, double limit_s,
 	return -2;
 }
 
+/* Holds the lock all the while: who waits polls more often than the thread. */
 static int
 wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
     double limit_s, struct err *err)
 {
 	const struct timespec nap = { 0, NAP_NS };
 	double end = 0;
-	int rc;
+	int done = 0, rc;
 
 	pthread_mutex_lock(&g->lock);
-	g->waiting = true;
-	pthread_mutex_unlock(&g->lock);
-	for (long polls = 0; (rc = poll_once(g, real, err)) == 0; polls++) {
-		if (polls < SPINS) {
+	for (long polls = 0;; polls++) {
+		rc = ctl_dead(g->ctl) >= 0 ? ctl_why(g->ctl, err) :
+		    g->ops->test(g->state, real, &done, err);
+		if (rc != 0 || done)
+			break;
+		if (polls < SPINS)
+			continue;
+		if (polls < YIELDS) {
 			sched_yield();
 			continue;
 		}
@@ -252,12 +244,8 @@ wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
 		if (polls % POLLS == 0)
 			nanosleep(&nap, NULL);
 	}
-	pthread_mutex_lock(&g->lock);
-	g->waiting = false;
-	if (g->afloat > 0)
-		pthread_cond_signal(&g->change);
 	pthread_mutex_unlock(&g->lock);
-	return rc > 0 ? 0 : rc;
+	return rc;
 }
 
 int
@@ -310,12 +298,13 @@ static struct request *
 begin(struct guard *g, const char *what, size_t n, int type, int op,
     int root, struct err *err)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct request *r = malloc(sizeof(*r));
 
 	if (r == NULL) {
 		err_nomem(err);
 		return NULL;
 	}
+	*r = (struct request){ 0 };
 	memcpy(r->call.what, what, strlen(what));
 	if (g->label != NULL)
 		snprintf(r->call.label, sizeof(r->call.label), "%s", g->label);

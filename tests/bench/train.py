@@ -174,7 +174,7 @@ def model(train):
                 if state.strip() == "up":
                     break
                 time.sleep(0.1)
-        rows = os.environ.get("ROWS", "512")
+        rows = os.environ.get("ROWS", "1536")
         print(ranks([train, "model", "9", rows], "10.213.7.1", names), end="", flush=True)
         try:
             import torch  # noqa: F401

@@ -105,6 +105,7 @@ static void
 adds(void)
 {
 	uint16_t a[41], b[41], c[41], d[41];
+	float e[41], f[41];
 	int bad = 0;
 
 	for (int i = 0; i < 41; i++) {
@@ -112,14 +113,17 @@ adds(void)
 		c[i] = bf16_of((float)i * 1.1f);
 		b[i] = f16_of(1000.0f / (float)(i + 1));
 		d[i] = bf16_of(1000.0f / (float)(i + 1));
+		e[i] = (float)i * 1.1f;
+		f[i] = 1000.0f / (float)(i + 1);
 	}
 	f16_add(a, b, 41);
 	bf16_add(c, d, 41);
+	f32_add(e, f, 41);
 	for (int i = 0; i < 41; i++)
 		bad += a[i] != f16_of(f16_value(f16_of((float)i * 1.1f)) +
 		    f16_value(b[i])) ||
 		    c[i] != bf16_of(bf16_value(bf16_of((float)i * 1.1f)) +
-		    bf16_value(d[i]));
+		    bf16_value(d[i])) || e[i] != (float)i * 1.1f + f[i];
 	ok(bad == 0, "sums are rounded sums");
 }
 
