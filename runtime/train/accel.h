@@ -132,7 +132,8 @@ enum {
 typedef struct {
 	size_t	size;			/* set by ACCEL_CONFIG_INIT */
 	int	grad_accum;		/* 0: from the environment, else 1 */
-	int	bucket_bytes;		/* 0: 25 MiB */
+	int	bucket_bytes;		/* 0: a sixteenth of all gradients, but
+					 * 1 to 25 MiB */
 	int	first_bucket_bytes;	/* 0: 1 MiB, or bucket_bytes if less */
 	int	reduce;			/* ACCEL_REDUCE_ */
 	int	compress;		/* ACCEL_COMPRESS_ */

@@ -103,12 +103,28 @@ bucket_room(accel *a, struct bucket *b)
 	return ACCEL_OK;
 }
 
+/* A sixteenth of what travels: the last bucket hides under no computation. */
+static size_t
+bucket_size(const accel *a)
+{
+	size_t all = 0;
+
+	if (a->config.bucket_bytes > 0)
+		return (size_t)a->config.bucket_bytes;
+	for (int i = 0; i < a->norder; i++) {
+		const struct tensor *t = tensor_of(a, a->order[i]);
+
+		all += t->n * device_size((int)wire_of(a, t));
+	}
+	all /= 16;
+	return all < FIRST_BUCKET ? FIRST_BUCKET : all > BUCKET ? BUCKET : all;
+}
+
 /* Small first, so that the exchange begins early; then few and large. */
 accel_status
 accel__buckets_make(accel *a)
 {
-	size_t most = a->config.bucket_bytes > 0 ?
-	    (size_t)a->config.bucket_bytes : BUCKET;
+	size_t most = bucket_size(a);
 	size_t least = a->config.first_bucket_bytes > 0 ?
 	    (size_t)a->config.first_bucket_bytes :
 	    most < FIRST_BUCKET ? most : FIRST_BUCKET;

@@ -19,7 +19,8 @@
 
 #include "runtime/train/accel.h"
 
-enum { LAYERS = 6, C = 384, F = 4 * C, V = 4096, PER_LAYER = 4 };
+enum { LAYERS = 6, C = 384, F = 4 * C, V = 4096, PER_LAYER = 4,
+	PARAMS = C * V + LAYERS * (4 * C * C + 2 * C * F) };
 
 static accel *a;
 
@@ -246,6 +247,13 @@ mul(const struct par *p, const float *x, float *y)
 	    p->rows, even(p->rows), x, p->rows, p->w, p->cols, 0, y, p->cols);
 }
 
+static void
+left(const struct par *p, bool leave)
+{
+	if (leave)
+		must(accel_leave(a, p->unit));
+}
+
 /* Forward and backward of the matrices of a transformer; the embedding comes
  * first in forward, is tied to the head, and so is final last. */
 static accel_status
@@ -263,15 +271,18 @@ backward(void *user)
 	mul(head, act[0], wide[1]);
 	mul_back(head, act[0], wide[1], act[1]);
 	for (int l = LAYERS - 1; l >= 0; l--) {
-		mul_back(&par[l * PER_LAYER + 3], wide[0], act[0], wide[1]);
-		mul_back(&par[l * PER_LAYER + 2], act[0], wide[1], act[1]);
-		mul_back(&par[l * PER_LAYER + 1], act[0], act[1], act[1]);
-		mul_back(&par[l * PER_LAYER], act[0], wide[0], act[1]);
-		if (leave)
-			must(accel_leave(a, l + 1));
+		struct par *p = &par[l * PER_LAYER];
+
+		mul_back(&p[3], wide[0], act[0], wide[1]);
+		left(&p[3], leave);
+		mul_back(&p[2], act[0], wide[1], act[1]);
+		left(&p[2], leave);
+		mul_back(&p[1], act[0], act[1], act[1]);
+		left(&p[1], leave);
+		mul_back(&p[0], act[0], wide[0], act[1]);
+		left(&p[0], leave);
 	}
-	if (leave)
-		must(accel_leave(a, 0));
+	left(head, leave);
 	return ACCEL_OK;
 }
 
@@ -279,30 +290,25 @@ static void
 model_new(void)
 {
 	static const int in[] = { C, C, C, F }, out[] = { 3 * C, C, F, C };
-	char name[40][16];
-	accel_tensor t[PER_LAYER];
+	float *w = floats(PARAMS), *g = floats(PARAMS);
 
-	for (int i = 0; i <= LAYERS * PER_LAYER; i++) {
+	/* The embedding is the first unit; then a unit a matrix. */
+	for (int u = 0; u <= LAYERS * PER_LAYER; u++) {
+		int i = u == 0 ? LAYERS * PER_LAYER : u - 1;
 		struct par *p = &par[i];
-		bool head = i == LAYERS * PER_LAYER;
+		char name[16];
+		accel_tensor t = { name, NULL, NULL, ACCEL_F32, 0, 2, { 0 } };
 
-		p->rows = head ? C : in[i % PER_LAYER];
-		p->cols = head ? V : out[i % PER_LAYER];
-		p->w = floats((size_t)p->rows * (size_t)p->cols);
-		p->g = floats((size_t)p->rows * (size_t)p->cols);
-		snprintf(name[i], 16, "%d", i);
-	}
-	for (int u = 0; u <= LAYERS; u++) {
-		int n = u == 0 ? 1 : PER_LAYER;
-
-		for (int k = 0; k < n; k++) {
-			int i = u == 0 ? LAYERS * PER_LAYER :
-			    (u - 1) * PER_LAYER + k;
-
-			t[k] = (accel_tensor){ name[i], par[i].w, par[i].g,
-			    ACCEL_F32, 0, 2, { par[i].rows, par[i].cols } };
-		}
-		must(accel_unit(a, t[0].name, t, n, NULL));
+		p->rows = u == 0 ? C : in[i % PER_LAYER];
+		p->cols = u == 0 ? V : out[i % PER_LAYER];
+		t.data = p->w = w;
+		t.grad = p->g = g;
+		w += p->rows * p->cols;
+		g += p->rows * p->cols;
+		t.shape[0] = p->rows;
+		t.shape[1] = p->cols;
+		snprintf(name, sizeof(name), "%d", i);
+		must(accel_unit(a, name, &t, 1, &p->unit));
 	}
 	act[0] = floats((size_t)rows * F);
 	act[1] = floats((size_t)rows * F);

@@ -160,6 +160,32 @@ types(accel *a)
 	return ACCEL_OK;
 }
 
+/* Whatever way the backend takes for a size: each element is the sum of its
+ * own. */
+static accel_status
+sizes(accel *a)
+{
+	static const size_t kib[] = { 1, 8, 9, 31, 32, 2048, 2049, 16384, 16385,
+	    40000 };
+	float	world = (float)accel_world(a), rank = (float)accel_rank(a);
+	float	of_ranks = world * (world - 1) / 2;
+	float  *x = malloc(40000 * 1024);
+
+	HOLDS(x != NULL);
+	for (size_t k = 0; k < sizeof(kib) / sizeof(kib[0]); k++) {
+		size_t	n = kib[k] * 256, wrong = 0;
+
+		for (size_t i = 0; i < n; i++)
+			x[i] = (float)(i % 1000) + rank;
+		GOOD(accel_all_reduce(a, x, n, ACCEL_F32, ACCEL_SUM));
+		for (size_t i = 0; i < n; i++)
+			wrong += x[i] != (float)(i % 1000) * world + of_ranks;
+		HOLDS(wrong == 0);
+	}
+	free(x);
+	return ACCEL_OK;
+}
+
 /* 2 x (rank + 1) x 3, padded on the middle axis. */
 static accel_status
 pads(accel *a)
@@ -363,8 +389,8 @@ prints(accel *a)
 }
 
 static accel_status (*const parts[])(accel *) = {
-	gathers, objects, types, reduces, pads, pad_types, triggers, first, splits,
-	mixes, prints,
+	gathers, objects, types, sizes, reduces, pads, pad_types, triggers, first,
+	splits, mixes, prints,
 };
 
 static accel_status
