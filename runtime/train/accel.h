@@ -320,13 +320,27 @@ typedef struct {
 	void		*data;		/* this rank's sums, n elements */
 	size_t		 n;
 	accel_dtype	 dtype;		/* F32 or F64 */
+	int		 round;		/* from 0 */
+	int		 count;		/* buckets of a step */
 } accel_bucket;
 
 /* An exchange of one's own: makes of "data" the sum over all ranks, or what
- * shall stand for it, by any collective of this header.  Called inside
- * accel_leave or accel_backward, bucket by bucket in the same order on all
- * ranks. */
+ * shall stand for it.  Its first round is called inside accel_leave or
+ * accel_backward, bucket by bucket in the same order on all ranks.  Either it
+ * does all at once, by any collective of this header; or it begins some with the
+ * two calls below, which go on while the program computes.  It is then called
+ * for the next round when they are over, in accel_step, or what waits before
+ * it; a round that begins none is the bucket's last.  A failure ends the job:
+ * the other ranks get ACCEL_EPEER. */
 typedef accel_status (*accel_hook)(void *user, accel_bucket *b);
+/* Inside a hook, at most ACCEL_HOOK_MOST in a round.  The memory is the
+ * program's and is left alone until the next round. */
+enum { ACCEL_HOOK_MOST = 8 };
+/* op: ACCEL_SUM, or but for 16-bit types ACCEL_MAX or ACCEL_MIN. */
+accel_status accel_hook_all_reduce(accel *a, void *buf, size_t n,
+    accel_dtype t, accel_op op);
+accel_status accel_hook_all_gather(accel *a, const void *in, void *out,
+    size_t bytes_of_one);
 /* NULL: none.  Between steps; on all ranks. */
 accel_status accel_set_hook(accel *a, accel_hook fn, void *user);
 

@@ -261,22 +261,6 @@ bucket_send(accel *a, struct bucket *b)
 }
 
 static accel_status
-call_hook(accel *a, struct bucket *b)
-{
-	accel_bucket lent = { .index = (int)(b - a->bucket), .data = b->values,
-	    .n = b->n, .dtype = b->dtype,
-	    .last = b == &a->bucket[a->nbucket - 1] };
-	accel_status st;
-
-	a->in_hook = true;
-	st = a->hook(a->hook_user, &lent);
-	a->in_hook = false;
-	bucket_empty(a, b);
-	b->done = true;
-	return st;
-}
-
-static accel_status
 bucket_begin(accel *a, struct bucket *b)
 {
 	accel_status st = accel__settle_one(a, b);
@@ -286,6 +270,9 @@ bucket_begin(accel *a, struct bucket *b)
 	b->factor = 1 / a->weight;
 	b->unscaled = false;
 	b->done = a->world == 1 || a->local_steps > 0;
+	b->rounds = a->hook != NULL ? accel__hook_round :
+	    b->low != NULL && !accel__low_waits(a) ? accel__low_round : NULL;
+	b->round = 0;
 	bucket_fill(a, b);
 	if (b->done) {
 		bucket_empty(a, b);
@@ -294,34 +281,32 @@ bucket_begin(accel *a, struct bucket *b)
 	device_label(&a->dev, b->label);
 	profile_exchange(a, (int)(b - a->bucket),
 	    b->n * device_size((int)b->wire));
-	if (a->hook != NULL) {
-		st = call_hook(a, b);
-	} else if (b->low != NULL && !accel__low_waits(a)) {
-		st = accel__low_begin(a, b);
+	if (b->rounds != NULL) {
+		st = accel__round(a, b);
 	} else {
 		if (b->half != NULL)
 			bucket_round(a, b);
 		st = bucket_send(a, b);
 	}
 	device_label(&a->dev, NULL);
-	if (b->done)
-		profile_exchanged(a, (int)(b - a->bucket));
-	if (st == ACCEL_OK && !b->done)
-		device_afloat(&a->dev, 1);
-	return st;
+	if (st != ACCEL_OK)
+		return st;
+	device_afloat(&a->dev, 1);
+	return b->rounds != NULL && b->nasked == 0 ? accel__bucket_end(a, b) :
+	    ACCEL_OK;
 }
 
-static accel_status
-bucket_end(accel *a, struct bucket *b)
+accel_status
+accel__bucket_end(accel *a, struct bucket *b)
 {
 	accel_status st = ACCEL_OK;
 
 	device_afloat(&a->dev, -1);
 	profile_exchanged(a, (int)(b - a->bucket));
-	if (b->stage != NULL)
+	if (b->rounds == NULL && b->stage != NULL)
 		st = accel__write(a, b->half != NULL ? b->half : b->values,
 		    b->stage, b->n * device_size((int)b->wire));
-	if (b->half != NULL)
+	if (b->rounds == NULL && b->half != NULL)
 		a->mem->ops->widen(a->mem, b->values, b->half, b->n,
 		    (int)b->wire);
 	bucket_empty(a, b);
@@ -355,28 +340,9 @@ bucket_ready(const accel *a, const struct bucket *b)
 	return true;
 }
 
-/* Two more exchanges a bucket, each after all of those before have begun, so
- * that their order is the same on all ranks. */
-static accel_status
-low_finish(accel *a)
-{
-	accel_status st = ACCEL_OK;
-
-	for (int i = 0; i < a->nbucket && st == ACCEL_OK; i++)
-		if (a->bucket[i].low != NULL && !a->bucket[i].done)
-			st = accel__low_middle(a, &a->bucket[i]);
-	for (int i = 0; i < a->nbucket && st == ACCEL_OK; i++)
-		if (a->bucket[i].low != NULL && !a->bucket[i].done) {
-			st = accel__low_end(a, &a->bucket[i]);
-			(void)bucket_end(a, &a->bucket[i]);
-		}
-	return st;
-}
-
 accel_status
 accel__reduce(accel *a, bool wait)
 {
-	bool low = !accel__low_waits(a);
 	accel_status st;
 
 	while (a->begun < a->nbucket &&
@@ -387,13 +353,13 @@ accel__reduce(accel *a, bool wait)
 		struct bucket *b = &a->bucket[i];
 		int rc;
 
-		if (b->done || (b->low != NULL && low))
+		if (b->done || b->rounds != NULL)
 			continue;
 		rc = bucket_over(a, b, wait);
 		if (rc < 0)
 			return accel__status(a);
-		if (rc > 0 && (st = bucket_end(a, b)) != ACCEL_OK)
+		if (rc > 0 && (st = accel__bucket_end(a, b)) != ACCEL_OK)
 			return st;
 	}
-	return wait && low ? low_finish(a) : ACCEL_OK;
+	return wait ? accel__rounds_finish(a) : ACCEL_OK;
 }

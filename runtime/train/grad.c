@@ -140,17 +140,6 @@ accel_sync_next(accel *a)
 }
 
 accel_status
-accel_set_hook(accel *a, accel_hook fn, void *user)
-{
-	if (a->in_backward || a->reduced)
-		return accel__fail(ACCEL_ESTATE, "accel_set_hook: between "
-		    "accel_step and accel_backward");
-	a->hook = fn;
-	a->hook_user = user;
-	return ACCEL_OK;
-}
-
-accel_status
 accel_join(accel *a, int have, int *active)
 {
 	int32_t mine = have != 0, *all;

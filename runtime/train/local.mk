@@ -16,6 +16,7 @@ noinst_LTLIBRARIES += %D%/libtrain.la
 	%D%/formats.c %D%/formats.h \
 	%D%/gather.c \
 	%D%/grad.c \
+	%D%/hook.c \
 	%D%/layout.c \
 	%D%/loader.c %D%/loader.h \
 	%D%/objects.c \

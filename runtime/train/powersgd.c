@@ -194,25 +194,9 @@ product(float *m, size_t rows, size_t cols, int rank, const float *p,
 	}
 }
 
+/* P = M Q, with what earlier steps left. */
 static accel_status
-start(accel *a, struct bucket *b, float *data, size_t n)
-{
-	if (a->dev.ops->all_reduce(a->dev.state, data, n, DEVICE_F32,
-	    DEVICE_SUM, &b->req, accel__err()) != 0)
-		return accel__status(a);
-	return ACCEL_OK;
-}
-
-static accel_status
-await(accel *a, struct bucket *b)
-{
-	if (device_wait(&a->dev, b->req, accel__err()) != 0)
-		return accel__status(a);
-	return ACCEL_OK;
-}
-
-accel_status
-accel__low_begin(accel *a, struct bucket *b)
+begin(accel *a, struct bucket *b)
 {
 	struct low_rank *l = b->low;
 	float *values = b->values, *error = l->error;
@@ -241,20 +225,19 @@ accel__low_begin(accel *a, struct bucket *b)
 		values += t->n;
 		error += t->n;
 	}
-	return start(a, b, l->rest, l->nrest + l->np);
+	return accel__ask(a, b, l->rest, l->nrest + l->np, ACCEL_F32,
+	    ACCEL_SUM);
 }
 
-accel_status
-accel__low_middle(accel *a, struct bucket *b)
+/* Q = M^T P, where P is the same on all ranks. */
+static void
+middle(accel *a, struct bucket *b)
 {
 	struct low_rank *l = b->low;
 	const float *values = b->values;
 	float *p = l->p, *q = l->q;
-	accel_status st = await(a, b);
 	size_t rows, cols;
 
-	if (st != ACCEL_OK)
-		return st;
 	/* An overflow anywhere is in P of all ranks. */
 	l->broken = !isfinite(vec_sumsq(l->rest, l->nrest + l->np));
 	for (int i = 0; i < b->count && !l->broken; i++) {
@@ -268,20 +251,17 @@ accel__low_middle(accel *a, struct bucket *b)
 		}
 		values += t->n;
 	}
-	return l->nq > 0 ? start(a, b, l->q, l->nq) : ACCEL_OK;
 }
 
-accel_status
-accel__low_end(accel *a, struct bucket *b)
+/* M = P Q^T. */
+static void
+end(accel *a, struct bucket *b)
 {
 	struct low_rank *l = b->low;
 	float *values = b->values, *error = l->error;
 	const float *p = l->p, *q = l->q, *rest = l->rest;
-	accel_status st = l->nq > 0 ? await(a, b) : ACCEL_OK;
 	size_t rows, cols;
 
-	if (st != ACCEL_OK)
-		return st;
 	if (l->broken)
 		draw(l);
 	else
@@ -307,6 +287,20 @@ accel__low_end(accel *a, struct bucket *b)
 		values += t->n;
 		error += t->n;
 	}
+}
+
+accel_status
+accel__low_round(accel *a, struct bucket *b)
+{
+	if (b->round == 0)
+		return begin(a, b);
+	if (b->round == 1) {
+		middle(a, b);
+		if (b->low->nq > 0)
+			return accel__ask(a, b, b->low->q, b->low->nq,
+			    ACCEL_F32, ACCEL_SUM);
+	}
+	end(a, b);
 	return ACCEL_OK;
 }
 

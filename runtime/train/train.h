@@ -55,6 +55,11 @@ struct bucket {
 	bool		 own;			/* values are not the caller's */
 	uint16_t	*half;			/* where wire is 16 bits wide */
 	struct low_rank	*low;			/* PowerSGD */
+	/* How it travels in this step, if by rounds (hook.c). */
+	accel_status	(*rounds)(accel *a, struct bucket *b);
+	int		 round;
+	void		*asked[ACCEL_HOOK_MOST];	/* of the last round */
+	int		 nasked;
 	char		 label[90];		/* "bucket 0 (head .. h.3)" */
 	void		*req;
 	bool		 done;
@@ -97,7 +102,7 @@ struct accel {
 	int		 begun;			/* buckets under way or over */
 	bool		 in_backward, sync, reduced;
 	bool		 finished;		/* averaged and unscaled */
-	bool		 in_hook, sync_now;
+	bool		 sync_now;
 	bool		 leaves;		/* accel_leave was called */
 	int		 micro;			/* batches accumulated */
 	int		 with_data;		/* ranks, by accel_join */
@@ -112,6 +117,7 @@ struct accel {
 	bool		 overflow, skipped;	/* this step; the last one */
 	accel_hook	 hook;
 	void		*hook_user;
+	struct bucket	*in_hook;		/* whose hook runs; or NULL */
 	int		 local_steps, since_average;
 	struct buffer	*buffer;
 	int		 nbuffer;
@@ -196,15 +202,24 @@ accel_status accel__average(accel *a);
 void accel__masters_to_data(accel *a);
 void accel__data_to_masters(accel *a);
 
-/* PowerSGD (powersgd.c).  All ranks call these in the same order: begin of
- * each bucket, then middle of each, then end of each. */
+/* Copies what has travelled to where gradients are, and ends the bucket. */
+accel_status accel__bucket_end(accel *a, struct bucket *b);
+
+/* Exchanges by rounds (hook.c).  A round that begins nothing is the last. */
+accel_status accel__round(accel *a, struct bucket *b);
+/* All rounds that are left, of all buckets. */
+accel_status accel__rounds_finish(accel *a);
+/* In a round: begins an all-reduce. */
+accel_status accel__ask(accel *a, struct bucket *b, void *buf, size_t n,
+    accel_dtype t, accel_op op);
+/* A round of the program's hook, and of PowerSGD (powersgd.c). */
+accel_status accel__hook_round(accel *a, struct bucket *b);
+accel_status accel__low_round(accel *a, struct bucket *b);
+
 accel_status accel__low_new(accel *a, struct bucket *b);
 void accel__low_free(struct low_rank *l);
 /* Has checkpoints keep it. */
 accel_status accel__low_register(accel *a);
-accel_status accel__low_begin(accel *a, struct bucket *b);
-accel_status accel__low_middle(accel *a, struct bucket *b);
-accel_status accel__low_end(accel *a, struct bucket *b);
 /* Gradients still travel whole in this step. */
 bool accel__low_waits(const accel *a);
 

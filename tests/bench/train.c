@@ -6,7 +6,8 @@
  *	train reduce [MAX]	all-reduce by libaccel and by MPI itself, in turns
  *	train poll		what the thread takes from who computes
  *	train model [STEPS [ROWS]]	12.2M parameters: with exchange, without, and
- *				the exchange alone
+ *				the exchange alone, and by hooks that wait and
+ *				that do not
  */
 #include <cblas.h>
 #include <mpi.h>
@@ -360,6 +361,49 @@ exchange(int n)
 	return out;
 }
 
+/* Exchanges as a program's own: at once, or in two rounds. */
+static accel_status
+waits(void *user, accel_bucket *b)
+{
+	(void)user;
+	return accel_all_reduce(a, b->data, b->n, b->dtype, ACCEL_SUM);
+}
+
+static accel_status
+goes_on(void *user, accel_bucket *b)
+{
+	(void)user;
+	return b->round > 0 ? ACCEL_OK : accel_hook_all_reduce(a, b->data,
+	    b->n, b->dtype, ACCEL_SUM);
+}
+
+/* In turns, as what else the machine does would be in the one or the other. */
+static void
+hooks(int n, double alone)
+{
+	double *t[3], took[3];
+
+	for (int k = 0; k < 3; k++)
+		t[k] = calloc((size_t)n, sizeof(**t));
+	for (int i = 0; i < 3 * n; i++) {
+		int k = i % 3;
+
+		must(accel_local_sgd(a, k == 0 ? 1 << 30 : 0));
+		must(accel_set_hook(a, k == 1 ? waits : goes_on, NULL));
+		t[k][i / 3] = steps(1, true);
+	}
+	must(accel_set_hook(a, NULL, NULL));
+	for (int k = 0; k < 3; k++) {
+		took[k] = median(t[k], n);
+		free(t[k]);
+	}
+	if (accel_rank(a) == 0)
+		printf("hook\tms a step: none %.0f, one that waits %.0f, in "
+		    "rounds %.0f: hidden %.0f %%\n", took[0] * 1e3,
+		    took[1] * 1e3, took[2] * 1e3,
+		    100 * (1 - (took[2] - took[0]) / alone));
+}
+
 static void
 model(int n)
 {
@@ -384,6 +428,7 @@ model(int n)
 		    "backward %.0f, exchange alone %.0f: hidden %.0f %%\n",
 		    without * 1e3, with * 1e3, after * 1e3, alone * 1e3,
 		    100 * (1 - (with - without) / alone));
+	hooks(n, alone);
 	must(accel_fini(a));
 }
 

@@ -32,8 +32,8 @@ def gradient(step, rank, index, shape):
         x = (x * 1664525 + 1013904223) & 0xffffffff
         out.append(((x >> 8) - (1 << 23)) / (1 << 23))
     g = torch.tensor(out, dtype=torch.float32).reshape(shape)
-    return {"f32": g, "tiny": g * 2.0 ** -60,
-            "bf16": g.to(torch.bfloat16).float()}[kind]
+    return {"f32": g, "tiny": g * 2.0 ** -60}.get(
+        kind, g.to(torch.bfloat16).float())
 
 
 def matrix(shape):
@@ -118,6 +118,8 @@ for step in range(STEPS):
         got = ours[step * len(SHAPES) + i].view(shape)
         mean = sum(gradient(step, r, i, shape) for r in range(world)) / world
         rms = mean.square().mean().sqrt()
+        if kind == "own" and step < start:
+            continue            # sums of 16 bits
         worst = max(worst, float((got - net.w[i].grad).abs().max() / rms))
         # What is sent as two thin matrices is far from the mean, all else not.
         far = float((got - mean).square().mean().sqrt() / rms) > 0.1

@@ -17,7 +17,7 @@ export PATH ACCEL_PLUGIN_DIR
 	done_testing
 }
 
-for case in "1 2 f32" "2 2 f32" "4 3 f32" "2 2 tiny" "4 2 bf16"; do
+for case in "1 2 f32" "2 2 f32" "4 3 f32" "2 2 tiny" "4 2 bf16" "1 2 own"; do
 	dir=$work/$(echo "$case" | tr ' ' -)
 	mkdir "$dir"
 	set -- $case

@@ -4,9 +4,10 @@
  * tests/python/powersgd.py, which has the same tensors and the same gradients.
  *	powersgd DIR RANK START KIND
  * RANK is the approximation's, START the steps without it, KIND "f32", "tiny"
- * (times 2^-60) or "bf16".  DIR/state is a checkpoint from behind step START:
- * it has the first Q.  Rank 0 writes the averaged gradients of all steps to
- * DIR/ours, and a line of tensors for each bucket to DIR/buckets.
+ * (times 2^-60), "bf16" or "own" (that, with ACCEL_REDUCE_OWN).  DIR/state is a
+ * checkpoint from behind step START: it has the first Q.  Rank 0 writes the
+ * averaged gradients of all steps to DIR/ours, and a line of tensors for each
+ * bucket to DIR/buckets.
  */
 #include <math.h>
 #include <stdio.h>
@@ -113,7 +114,9 @@ main(int argc, char **argv)
 
 	if (argc != 5)
 		return 2;
-	wide = strcmp(argv[4], "bf16") != 0;
+	c.reduce = strcmp(argv[4], "own") == 0 ? ACCEL_REDUCE_OWN :
+	    ACCEL_REDUCE_F32;
+	wide = strcmp(argv[4], "bf16") != 0 && c.reduce == ACCEL_REDUCE_F32;
 	size = strcmp(argv[4], "tiny") == 0 ? ldexpf(1, -60) : 1;
 	snprintf(path[0], sizeof(path[0]), "%s/ours", argv[1]);
 	snprintf(path[1], sizeof(path[1]), "%s/state", argv[1]);
