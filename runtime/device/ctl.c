@@ -193,7 +193,7 @@ run(void *arg)
 {
 	struct ctl *c = arg;
 	struct buf line = BUF_INIT;
-	double last = 0, seen = clock_s(), now;
+	double last = 0, seen = clock_s(), turn = seen, now;
 	const char *data;
 	int kind, rc;
 	size_t n;
@@ -203,7 +203,7 @@ run(void *arg)
 		struct pollfd fds[3] = {
 			{ c->wire.fd, POLLIN, 0 },
 			{ c->wake[0], POLLIN, 0 },
-			{ c->pmi_fd, POLLIN, 0 },
+			{ c->dead < 0 ? c->pmi_fd : -1, POLLIN, 0 },
 		};
 
 		(void)poll(fds, 3, 100);
@@ -218,6 +218,9 @@ run(void *arg)
 		if (fds[1].revents != 0)
 			(void)!read(c->wake[0], &byte, 1);
 		now = clock_s();
+		if (now - turn > CTL_AWAY)
+			seen += now - turn;
+		turn = now;
 		while ((rc = wire_peek(&c->wire, &kind, &data, &n)) == 1) {
 			heard(c, kind, data, n);
 			wire_drop(&c->wire);
@@ -239,11 +242,10 @@ run(void *arg)
 			close(c->pmi_fd);
 			c->pmi_fd = -1;
 		}
-		/* MPI_Init reads PMI for ever: the end of file ends it. */
-		if (c->dead >= 0 && c->pmi_fd >= 0) {
-			close(c->pmi_fd);
-			c->pmi_fd = -1;
-		}
+		/* MPI_Init reads PMI for ever: the end of file ends it.  What
+		 * it writes is let in, or SIGPIPE would end the program. */
+		if (c->dead >= 0 && c->pmi_fd >= 0)
+			shutdown(c->pmi_fd, SHUT_WR);
 		watch_bound(c);
 	}
 	watch_bound(c);

@@ -19,6 +19,9 @@ struct ctl;
 struct err;
 
 #define CTL_BEAT 0.5		/* seconds between heartbeats */
+/* Who has not run for so long was stopped, or its machine was: what it did not
+ * hear meanwhile is nobody's silence. */
+#define CTL_AWAY 1.0
 
 struct ctl_config {
 	const char	*addr;		/* MASTER_ADDR */

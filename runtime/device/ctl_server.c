@@ -55,7 +55,7 @@ struct ctl_server {
 	int		 dead;		/* first rank that died, or -1 */
 	char		 why[460];
 	struct pmi	*pmi;
-	double		 start, last_beat;
+	double		 start, last_beat, turn;
 };
 
 static void
@@ -385,9 +385,15 @@ static void
 watch_clock(struct ctl_server *s)
 {
 	const struct ctl_config *c = s->config;
-	double now = clock_s();
+	double now = clock_s(), away = now - s->turn;
 	char what[80];
 
+	s->turn = now;
+	for (int i = 0; i < s->n && away > CTL_AWAY; i++) {
+		s->peer[i].seen += away;
+		if (s->peer[i].seen > now)
+			s->peer[i].seen = now;
+	}
 	for (int i = 0; i < s->n; i++) {
 		struct peer *p = &s->peer[i];
 
@@ -540,7 +546,7 @@ ctl_server_start(struct ctl_server **out, const struct ctl_config *config,
 	s->config = config;
 	s->n = config->world;
 	s->listen_fd = s->dead = -1;
-	s->start = clock_s();
+	s->start = s->turn = clock_s();
 	/* MPICH names its shared memory after this: unique on the host. */
 	snprintf(kvsname, sizeof(kvsname), "accel_%ld_%d_%llx",
 	    (long)getpid(), config->port,

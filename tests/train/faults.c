@@ -3,7 +3,7 @@
  * faults: three ranks train; one of them dies, stops, hangs or is slow at a
  * point drawn at random: a step, a unit of its backward, or the update.  The
  * others must say so, by name and within the limit, and a slow rank must cost
- * nothing but time.
+ * nothing but time; nor may all of them being stopped, and going on.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 
 enum { WORLD = 3, UNITS = 4, N = 3000, STEPS = 12, SLOW_S = 3 };
 
-enum fault { KILLED, STOPPED, HANGS, SLOW };
+enum fault { KILLED, STOPPED, HANGS, SLOW, PAUSE };
 
 static struct told {
 	int status;
@@ -130,13 +130,26 @@ rank_main(int rank, int port)
 	return 0;
 }
 
+/* All ranks stand still for longer than silence may last. */
+static void
+pause_all(const pid_t *pid)
+{
+	const struct timespec nap = { 3, 500000000 };
+
+	for (int r = 0; r < WORLD; r++)
+		kill(pid[r], SIGSTOP);
+	nanosleep(&nap, NULL);
+	for (int r = 0; r < WORLD; r++)
+		kill(pid[r], SIGCONT);
+}
+
 /* Waits for all but the victim, then ends it.  False: they hang. */
 static bool
 collect(const pid_t *pid)
 {
 	double end = clock_s() + 60;
 	int left = WORLD;
-	bool gone[WORLD] = { false };
+	bool gone[WORLD] = { false }, paused = false;
 	const struct timespec nap = { 0, 10000000 };
 
 	while (left > 0 && clock_s() < end) {
@@ -145,7 +158,11 @@ collect(const pid_t *pid)
 				gone[r] = true;
 				left--;
 			}
-		if (left == 1 && !gone[plan.victim] && plan.fault != SLOW)
+		if (plan.fault == PAUSE && *struck != 0 && !paused) {
+			pause_all(pid);
+			paused = true;
+		}
+		if (left == 1 && !gone[plan.victim] && plan.fault < SLOW)
 			kill(pid[plan.victim], SIGKILL);
 		nanosleep(&nap, NULL);
 	}
@@ -161,7 +178,7 @@ static void
 strike(enum fault fault, unsigned seed)
 {
 	static const char *const verb[] = { "dies", "stops", "hangs",
-	    "is slow" };
+	    "is slow", "and all others stop and go on" };
 	char what[120], name[40];
 	int port = free_ports(1);
 	pid_t pid[WORLD];
@@ -175,6 +192,7 @@ strike(enum fault fault, unsigned seed)
 	snprintf(what, sizeof(what), "rank %d %s in step %d, %s %d",
 	    plan.victim, verb[fault], plan.step,
 	    plan.place < UNITS ? "unit" : "update", plan.place);
+	*struck = 0;
 	memset(told, 0, WORLD * sizeof(*told));
 	fflush(stdout);
 	for (int r = 0; r < WORLD; r++)
@@ -186,7 +204,7 @@ strike(enum fault fault, unsigned seed)
 	for (int r = 0; r < WORLD && ended; r++) {
 		const struct told *t = &told[r];
 
-		if (fault == SLOW) {
+		if (fault >= SLOW) {
 			ok(t->status == ACCEL_OK, "%s: rank %d waits for it",
 			    what, r);
 			continue;
@@ -217,7 +235,7 @@ main(int argc, char **argv)
 	unsigned seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) :
 	    (unsigned)time(NULL);
 	static const enum fault fault[] = { KILLED, STOPPED, KILLED, SLOW,
-	    HANGS, KILLED, STOPPED, HANGS };
+	    HANGS, KILLED, PAUSE, STOPPED, HANGS };
 
 	if (!has_backend()) {
 		skip("built without MPICH");
