@@ -31,6 +31,7 @@ include tests/train/local.mk
 include tests/train/dp.mk
 include tests/train/state.mk
 include tests/train/optim.mk
+include tests/fake/cuda/local.mk
 include tests/bench/local.mk
 include tests/python/local.mk
 include tests/fuzz/local.mk

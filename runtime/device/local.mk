@@ -30,3 +30,32 @@ libaccel_nccl_la_LDFLAGS  = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^device_plugin$$'
 libaccel_nccl_la_LIBADD   = runtime/base/libbase.la $(NCCL_LIBS) $(CUDA_LIBS)
 endif
+
+# A GPU's memory.  No contraction: the bits of the CPU.
+EXTRA_DIST += %D%/nvcc.sh %D%/cuda_kernels.cu %D%/cuda_kernels.h
+kernel_headers = %D%/cuda_kernels.h %D%/device.h %D%/mem.h \
+	runtime/base/elem.h runtime/base/half.h
+NVCC_LIBTOOL = $(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) \
+	$(LIBTOOLFLAGS) --mode=compile \
+	$(SHELL) $(top_srcdir)/%D%/nvcc.sh $(NVCC)
+AM_NVCCFLAGS = -std=c++17 -fno-exceptions -fno-threadsafe-statics \
+	-I$(top_srcdir) -fmad=false -prec-div=true \
+	-prec-sqrt=true -ftz=false
+AM_V_NVCC  = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+if HAVE_NVCC
+pkglib_LTLIBRARIES += libaccel-cuda.la
+libaccel_cuda_la_SOURCES  = %D%/cuda.c $(kernel_headers)
+libaccel_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+libaccel_cuda_la_LDFLAGS  = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^mem_plugin$$'
+libaccel_cuda_la_LIBADD   = %D%/cuda_kernels.lo runtime/base/libbase.la \
+	$(CUDA_LIBS)
+%D%/cuda_kernels.lo: %D%/cuda_kernels.cu $(kernel_headers)
+	@$(MKDIR_P) %D%
+	$(AM_V_NVCC)$(NVCC_LIBTOOL) $(AM_NVCCFLAGS) $(NVCCFLAGS) \
+	    -Wall -Wextra -c -o $@ \
+	    $(top_srcdir)/%D%/cuda_kernels.cu
+endif

@@ -294,6 +294,8 @@ accel_fini(accel *a)
 
 	if (a == NULL)
 		return ACCEL_OK;
+	if (ctl_dead(a->ctl) < 0 && accel__settle(a) != ACCEL_OK)
+		st = accel__status(a);
 	device_mark(&a->dev, "accel_fini");
 	/* Nobody takes MPI down while another still uses it. */
 	if (a->ctl != NULL && ctl_barrier(a->ctl, "accel_fini", &last) != 0)
@@ -301,9 +303,6 @@ accel_fini(accel *a)
 	saved = state_fini(a);
 	track_fini(a);
 	traced = profile_fini(a);
-	if (ctl_dead(a->ctl) < 0 && accel__settle(a) != ACCEL_OK &&
-	    st == ACCEL_OK)
-		st = accel__status(a);
 	device_close(&a->dev);
 	ctl_close(a->ctl);
 	accel__units_free(a);

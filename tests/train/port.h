@@ -5,15 +5,18 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static inline int
 port_is_free(int port)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct sockaddr_in in;
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1, rc;
 
+	memset(&in, 0, sizeof(in));
+	in.sin_family = AF_INET;
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	in.sin_port = htons((uint16_t)port);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));

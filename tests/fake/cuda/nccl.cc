@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Not NCCL: collectives of processes on one host, by a file that all map, for
+ * tests.  An operation is work on its stream: when the stream comes to it, it
+ * meets the other ranks' and has the result.  Sums go from rank 0 to the last.
+ * Refuses memory that is not the "GPU's".
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/base/half.h"
+#include "tests/fake/cuda/launch.h"
+#include "tests/fake/cuda/nccl.h"
+
+enum { RANKS = 4, LIMIT_S = 60 };
+static const size_t PIECE = 1 << 16;
+
+struct shared {
+	std::atomic<unsigned> came, round;
+	char	piece[RANKS][PIECE];
+};
+
+struct fake_comm {
+	shared	*all;
+	int	 world, rank;
+};
+
+static void
+meet(fake_comm *c)
+{
+	unsigned round = c->all->round;
+	time_t end = time(nullptr) + LIMIT_S;
+
+	if (++c->all->came == (unsigned)c->world) {
+		c->all->came = 0;
+		c->all->round++;
+		return;
+	}
+	while (c->all->round == round) {
+		if (time(nullptr) > end) {
+			fprintf(stderr, "the fake NCCL: rank %d waits in "
+			    "vain\n", c->rank);
+			abort();
+		}
+		sched_yield();
+	}
+}
+
+static size_t
+size_of(ncclDataType_t type)
+{
+	switch (type) {
+	case ncclFloat64:
+	case ncclInt64:
+		return 8;
+	case ncclFloat16:
+	case ncclBfloat16:
+		return 2;
+	case ncclUint8:
+		return 1;
+	default:
+		return 4;
+	}
+}
+
+template <typename T>
+static T
+both(T x, T y, ncclRedOp_t op)
+{
+	return op == ncclSum ? (T)(x + y) : op == ncclMax ? (x > y ? x : y) :
+	    (x < y ? x : y);
+}
+
+/* Element i of x: with that of y. */
+static void
+reduce_one(void *x, const void *y, size_t i, ncclDataType_t type,
+    ncclRedOp_t op)
+{
+	uint16_t *h = (uint16_t *)x + i, k = ((const uint16_t *)y)[i];
+
+#define BOTH(T) ((T *)x)[i] = both(((T *)x)[i], ((const T *)y)[i], op)
+	switch (type) {
+	case ncclFloat32:
+		BOTH(float);
+		break;
+	case ncclFloat64:
+		BOTH(double);
+		break;
+	case ncclInt32:
+		BOTH(int32_t);
+		break;
+	case ncclInt64:
+		BOTH(int64_t);
+		break;
+	case ncclUint8:
+		BOTH(uint8_t);
+		break;
+	case ncclFloat16:
+		*h = f16_of(both(f16_value(*h), f16_value(k), op));
+		break;
+	case ncclBfloat16:
+		*h = bf16_of(both(bf16_value(*h), bf16_value(k), op));
+		break;
+	}
+}
+
+static bool
+ours(const void *p)
+{
+	cudaPointerAttributes at;
+
+	return cudaPointerGetAttributes(&at, p) == cudaSuccess &&
+	    at.type == cudaMemoryTypeDevice;
+}
+
+ncclResult_t
+ncclAllReduce(const void *in, void *out, size_t n, ncclDataType_t type,
+    ncclRedOp_t op, ncclComm_t c, cudaStream_t stream)
+{
+	size_t size = size_of(type), most = PIECE / size;
+
+	if (!ours(in) || !ours(out))
+		return ncclInvalidArgument;
+	fake_enqueue(stream, [=] {
+		for (size_t at = 0, k; at < n; at += k) {
+			char *to = (char *)out + at * size;
+
+			k = n - at < most ? n - at : most;
+			memcpy(c->all->piece[c->rank],
+			    (const char *)in + at * size, k * size);
+			meet(c);
+			memcpy(to, c->all->piece[0], k * size);
+			for (int r = 1; r < c->world; r++)
+				for (size_t i = 0; i < k; i++)
+					reduce_one(to, c->all->piece[r], i,
+					    type, op);
+			meet(c);
+		}
+	});
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclBroadcast(const void *in, void *out, size_t n, ncclDataType_t type,
+    int root, ncclComm_t c, cudaStream_t stream)
+{
+	if (!ours(in) || !ours(out))
+		return ncclInvalidArgument;
+	n *= size_of(type);
+	fake_enqueue(stream, [=] {
+		for (size_t at = 0, k; at < n; at += k) {
+			k = n - at < PIECE ? n - at : PIECE;
+			if (c->rank == root)
+				memcpy(c->all->piece[0],
+				    (const char *)in + at, k);
+			meet(c);
+			memcpy((char *)out + at, c->all->piece[0], k);
+			meet(c);
+		}
+	});
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclAllGather(const void *in, void *out, size_t n, ncclDataType_t type,
+    ncclComm_t c, cudaStream_t stream)
+{
+	if (!ours(in) || !ours(out))
+		return ncclInvalidArgument;
+	n *= size_of(type);
+	fake_enqueue(stream, [=] {
+		for (size_t at = 0, k; at < n; at += k) {
+			k = n - at < PIECE ? n - at : PIECE;
+			memcpy(c->all->piece[c->rank], (const char *)in + at,
+			    k);
+			meet(c);
+			for (int r = 0; r < c->world; r++)
+				memcpy((char *)out + (size_t)r * n + at,
+				    c->all->piece[r], k);
+			meet(c);
+		}
+	});
+	return ncclSuccess;
+}
+
+/* libaccel has no use for it yet. */
+ncclResult_t
+ncclReduceScatter(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t,
+    ncclComm_t, cudaStream_t)
+{
+	return ncclInvalidArgument;
+}
+
+ncclResult_t
+ncclGetUniqueId(ncclUniqueId *id)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd;
+
+	memset(id, 0, sizeof(*id));
+	snprintf(id->internal, sizeof(id->internal), "%.90s/fake-nccl-XXXXXX",
+	    dir != nullptr ? dir : "/tmp");
+	fd = mkstemp(id->internal);
+	if (fd < 0 || ftruncate(fd, sizeof(shared)) != 0)
+		return ncclSystemError;
+	close(fd);
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommInitRank(ncclComm_t *comm, int world, ncclUniqueId id, int rank)
+{
+	int fd = open(id.internal, O_RDWR | O_CLOEXEC);
+	void *map = fd < 0 || world > RANKS ? MAP_FAILED : mmap(nullptr,
+	    sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (map == MAP_FAILED)
+		return ncclSystemError;
+	*comm = new fake_comm{ (shared *)map, world, rank };
+	meet(*comm);
+	if (rank == 0)
+		unlink(id.internal);
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommDestroy(ncclComm_t c)
+{
+	munmap(c->all, sizeof(*c->all));
+	delete c;
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommAbort(ncclComm_t c)
+{
+	return ncclCommDestroy(c);
+}
+
+ncclResult_t
+ncclCommGetAsyncError(ncclComm_t, ncclResult_t *error)
+{
+	*error = ncclSuccess;
+	return ncclSuccess;
+}
+
+const char *
+ncclGetErrorString(ncclResult_t code)
+{
+	return code == ncclInvalidArgument ? "memory that is not the GPU's" :
+	    "pretended";
+}

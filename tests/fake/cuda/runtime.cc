@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Not CUDA: a runtime without a GPU, for tests.  It is as unkind as the real one
+ * may be:
+ *
+ *	memory	of the "GPU" is mapped without access, but while a stream runs: a
+ *		host that reads or writes it dies there.  New memory has rubbish.
+ *	streams	run nothing before somebody waits for them: who forgets that sees
+ *		old numbers.  With FAKE_CUDA_EAGER=1 those made NonBlocking run
+ *		each work as soon as they have it, so that who forgets to have
+ *		one wait for another gets there too early.
+ *
+ * One thread.
+ */
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "tests/fake/cuda/launch.h"
+
+fake_dim blockIdx, threadIdx, blockDim, gridDim;
+
+namespace {
+
+const size_t	room = (size_t)256 << 20, line = 256;
+char		*memory;		/* the GPU's */
+std::map<char *, size_t> used;
+std::set<void *> pinned;
+int		 reach;			/* > 0: it may be touched */
+int		 events, waits, device;
+cudaError_t	 error;
+
+void
+allow(bool yes)
+{
+	if (yes ? reach++ > 0 : --reach > 0)
+		return;
+	if (mprotect(memory, room, yes ? PROT_READ | PROT_WRITE : PROT_NONE))
+		abort();
+}
+
+bool
+on_gpu(const void *p)
+{
+	return memory != nullptr && (const char *)p >= memory &&
+	    (const char *)p < memory + room;
+}
+
+} /* namespace */
+
+struct fake_stream {
+	bool eager;
+	uint64_t issued, done;
+	std::deque<std::function<void()>> queue;
+
+	void
+	run(uint64_t until)
+	{
+		while (done < until && !queue.empty()) {
+			auto fn = queue.front();
+
+			queue.pop_front();
+			fn();
+			done++;
+		}
+	}
+};
+
+struct fake_event {
+	fake_stream *stream;		/* null: not recorded */
+	uint64_t at;
+	bool asked;
+};
+
+namespace {
+
+fake_stream usual;			/* the default one */
+std::set<fake_stream *> streams;
+
+fake_stream *
+of(cudaStream_t stream)
+{
+	return stream != nullptr ? stream : &usual;
+}
+
+void
+add(fake_stream *s, std::function<void()> fn)
+{
+	s->queue.push_back(fn);
+	s->issued++;
+	if (s->eager)
+		s->run(s->issued);
+}
+
+void
+run_all()
+{
+	usual.run(usual.issued);
+	for (fake_stream *s : streams)
+		s->run(s->issued);
+}
+
+cudaError_t
+result(cudaError_t code)
+{
+	if (code != cudaSuccess)
+		error = code;
+	return code;
+}
+
+} /* namespace */
+
+void
+fake_enqueue(cudaStream_t stream, std::function<void()> fn)
+{
+	add(of(stream), [fn] {
+		allow(true);
+		fn();
+		allow(false);
+	});
+}
+
+int
+fake_cuda_in_use(void)
+{
+	return (int)(used.size() + pinned.size() + streams.size()) + events;
+}
+
+int
+fake_cuda_waits(void)
+{
+	return waits;
+}
+
+/* ---- devices and errors ----------------------------------------------------- */
+
+cudaError_t
+cudaGetDeviceCount(int *count)
+{
+	const char *text = getenv("FAKE_CUDA_GPUS");
+
+	*count = text != nullptr ? (int)strtol(text, nullptr, 10) : 1;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaSetDevice(int n)
+{
+	device = n;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaGetDevice(int *n)
+{
+	*n = device;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaGetLastError(void)
+{
+	cudaError_t code = error;
+
+	error = cudaSuccess;
+	return code;
+}
+
+const char *
+cudaGetErrorString(cudaError_t code)
+{
+	return code == cudaErrorMemoryAllocation ? "out of memory" :
+	    "pretended";
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+cudaError_t
+cudaMalloc(void **p, size_t bytes)
+{
+	size_t size = (bytes + line - 1) / line * line + line;
+	char *at;
+
+	if (memory == nullptr) {
+		void *map = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE |
+		    MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (map == MAP_FAILED)
+			abort();
+		memory = (char *)map;
+	}
+	at = memory;
+	for (auto const &one : used) {
+		if ((size_t)(one.first - at) >= size)
+			break;
+		at = one.first + one.second;
+	}
+	if ((size_t)(memory + room - at) < size)
+		return result(cudaErrorMemoryAllocation);
+	used[at] = size;
+	allow(true);
+	memset(at, 0xa5, size);
+	allow(false);
+	*p = at;
+	return cudaSuccess;
+}
+
+static cudaError_t
+release(void *p)
+{
+	auto one = used.find((char *)p);
+
+	if (one == used.end())
+		return result(cudaErrorInvalidValue);
+	allow(true);
+	memset(p, 0x5a, one->second);
+	allow(false);
+	used.erase(one);
+	return cudaSuccess;
+}
+
+/* Waits for all work, as the real one. */
+cudaError_t
+cudaFree(void *p)
+{
+	if (p == nullptr)
+		return cudaSuccess;
+	run_all();
+	return release(p);
+}
+
+cudaError_t
+cudaMallocAsync(void **p, size_t bytes, cudaStream_t)
+{
+	return cudaMalloc(p, bytes);
+}
+
+cudaError_t
+cudaFreeAsync(void *p, cudaStream_t stream)
+{
+	add(of(stream), [p] { release(p); });
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaMallocHost(void **p, size_t bytes)
+{
+	*p = malloc(bytes);
+	memset(*p, 0xa5, bytes < 65536 ? bytes : 65536);
+	pinned.insert(*p);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaFreeHost(void *p)
+{
+	pinned.erase(p);
+	free(p);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaPointerGetAttributes(cudaPointerAttributes *at, const void *p)
+{
+	*at = cudaPointerAttributes();
+	at->type = on_gpu(p) ? cudaMemoryTypeDevice :
+	    pinned.count((void *)(uintptr_t)p) ? cudaMemoryTypeHost :
+	    cudaMemoryTypeUnregistered;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+    cudaMemcpyKind kind, cudaStream_t stream)
+{
+	bool from_gpu = kind == cudaMemcpyDeviceToHost ||
+	    kind == cudaMemcpyDeviceToDevice;
+	bool to_gpu = kind == cudaMemcpyHostToDevice ||
+	    kind == cudaMemcpyDeviceToDevice;
+
+	if (on_gpu(from) != from_gpu || on_gpu(to) != to_gpu)
+		return result(cudaErrorInvalidValue);
+	fake_enqueue(stream, [=] { memmove(to, from, bytes); });
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+	cudaError_t code = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+
+	usual.run(usual.issued);
+	return code;
+}
+
+cudaError_t
+cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
+{
+	if (!on_gpu(p))
+		return result(cudaErrorInvalidValue);
+	fake_enqueue(stream, [=] { memset(p, value, bytes); });
+	return cudaSuccess;
+}
+
+/* ---- streams and events --------------------------------------------------------- */
+
+cudaError_t
+cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+	const char *text = getenv("FAKE_CUDA_EAGER");
+
+	*stream = new fake_stream();
+	(*stream)->eager = flags == cudaStreamNonBlocking &&
+	    text != nullptr && strcmp(text, "1") == 0;
+	streams.insert(*stream);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaStreamDestroy(cudaStream_t stream)
+{
+	stream->run(stream->issued);
+	streams.erase(stream);
+	delete stream;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaStreamSynchronize(cudaStream_t stream)
+{
+	waits++;
+	of(stream)->run(of(stream)->issued);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaDeviceSynchronize(void)
+{
+	waits++;
+	run_all();
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+{
+	*event = new fake_event();
+	events++;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaEventDestroy(cudaEvent_t event)
+{
+	delete event;
+	events--;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	event->stream = of(stream);
+	event->at = event->stream->issued;
+	event->asked = false;
+	return cudaSuccess;
+}
+
+/* What the event has now counts, not what it gets later. */
+cudaError_t
+cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+	fake_stream *other = event->stream;
+	uint64_t at = event->at;
+
+	if (other != nullptr)
+		add(of(stream), [=] { other->run(at); });
+	return cudaSuccess;
+}
+
+/* At the first time it is never there yet. */
+cudaError_t
+cudaEventQuery(cudaEvent_t event)
+{
+	if (event->stream == nullptr || event->stream->done >= event->at)
+		return cudaSuccess;
+	if (!event->asked) {
+		event->asked = true;
+		return cudaErrorNotReady;
+	}
+	event->stream->run(event->at);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaEventSynchronize(cudaEvent_t event)
+{
+	waits++;
+	if (event->stream != nullptr)
+		event->stream->run(event->at);
+	return cudaSuccess;
+}

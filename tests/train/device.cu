@@ -1,0 +1,815 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device: training whose parameters and gradients lie on a GPU, against the same
+ * in the host's memory.  A program of CUDA: its backward are kernels that it
+ * only enqueues.  With nvcc it runs where a GPU is; else under a fake CUDA
+ * (tests/fake/cuda), where two ranks can be had as well: over a fake NCCL, and
+ * over MPI through the host's memory.
+ *
+ *	element by element	the same bits
+ *	norms, Adafactor	sums are added in another order: within 1e-6
+ */
+#include <cuda_runtime.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/half.h"
+#include "runtime/train/accel.h"
+#include "tests/tap.h"
+#include "tests/train/folder.h"
+#include "tests/train/port.h"
+
+#ifndef LAUNCH
+#define LAUNCH(kernel, blocks, threads, stream, ...)			\
+	kernel<<<blocks, threads, 0, stream>>>(__VA_ARGS__)
+#endif
+
+enum { STEPS = 5, NTENSOR = 5, NUNIT = 3, TOTAL = 7 + 40 * 25 + 1 + 2500 + 64,
+	RUNS = 400, BYTES = TOTAL * 8, RANKS = 2 };
+
+static const struct {
+	int unit, n, ndim;
+	int64_t shape[2];
+} shape[NTENSOR] = { { 0, 7, 1, { 7 } }, { 0, 1000, 2, { 40, 25 } },
+	{ 1, 1, 1, { 1 } }, { 1, 2500, 2, { 50, 50 } }, { 2, 64, 1, { 64 } } };
+
+/* ---- what runs there are ----------------------------------------------------- */
+
+enum optimizer { OWN, ADAMW, ADAM, SGD, MOMENTUM, LION, ADAFACTOR, OPTIMIZERS };
+enum clip { PLAIN, BY_VALUE, BY_NORM };
+enum extra { NOTHING, LOCAL, HOOK, SAVED, LOOKED_AT, SKIPPING, EXTRAS };
+enum mode { HOST1, CUDA1, HOST2, NCCL2, MPI2, MODES };
+
+static const char *const mode_name[] = { "host", "GPU", "two ranks' hosts",
+	"two GPUs by NCCL", "two GPUs by MPI" };
+
+static const struct precision {
+	const char *name;
+	accel_dtype dtype;
+	int reduce, compress;
+	float scale;
+} precision[] = {
+	{ "f32", ACCEL_F32, 0, 0, 0 },
+	{ "f64", ACCEL_F64, 0, 0, 0 },
+	{ "bf16", ACCEL_BF16, 0, 0, 0 },
+	{ "bf16 as it is", ACCEL_BF16, ACCEL_REDUCE_OWN, 0, 0 },
+	{ "f16", ACCEL_F16, 0, 0, 256 },
+	{ "f16 as it is", ACCEL_F16, ACCEL_REDUCE_OWN, 0, 256 },
+	{ "f32 sent as f16", ACCEL_F32, 0, ACCEL_COMPRESS_F16, 0 },
+	{ "f32 sent as bf16", ACCEL_F32, 0, ACCEL_COMPRESS_BF16, 0 },
+};
+enum { PRECISIONS = sizeof(precision) / sizeof(*precision) };
+
+struct run {
+	int p, optimizer, accum, clip, extra, bucket;
+};
+
+struct result {
+	char error[300];
+	float norm[STEPS], scale;
+	int waits;			/* of the host, in steps */
+	unsigned char data[BYTES];	/* of all tensors, one after the other */
+	double mean;			/* a buffer */
+};
+
+static struct run all[RUNS];
+static int nrun;
+static struct result *results;		/* [mode][rank][run] */
+
+static struct result *
+result_of(int mode, int rank, int run)
+{
+	return &results[((size_t)mode * RANKS + (size_t)rank) * RUNS +
+	    (size_t)run];
+}
+
+static void
+cases(void)
+{
+	static const int bucket[] = { 0, 2000 };
+
+	for (int p = 0; p < PRECISIONS; p++)
+		for (int o = 0; o < OPTIMIZERS; o++) {
+			if (precision[p].dtype == ACCEL_F64 && o != OWN)
+				continue;
+			for (int k = 0; k < 3; k++)
+				all[nrun++] = { p, o, k == 1 ? 3 : 1, k,
+				    NOTHING, bucket[(o + k) % 2] };
+		}
+	for (int p = 0; p < PRECISIONS; p++)
+		for (int x = LOCAL; x < EXTRAS; x++)
+			all[nrun++] = { p, OWN, x == SAVED ? 2 : 1, PLAIN, x,
+			    bucket[x % 2] };
+}
+
+/* ---- a model, on the host or on the GPU ---------------------------------------- */
+
+struct model {
+	accel *a;
+	int on_gpu, step, micro, skip;
+	struct run run;
+	cudaStream_t stream;
+	char *data[NTENSOR], *grad[NTENSOR];
+	double *mean;
+};
+
+static inline ON_DEVICE size_t
+width(int dtype)
+{
+	return dtype == ACCEL_F64 ? 8 : dtype == ACCEL_F32 ? 4 : 2;
+}
+
+/* A gradient that looks like one, and is the same everywhere. */
+static inline ON_DEVICE float
+value(uint64_t sample, uint64_t t, uint64_t i)
+{
+	uint64_t x = sample * 1000003 + t * 10007 + i * 31;
+
+	x *= 0x9e3779b97f4a7c15u;
+	x = (x ^ x >> 32) * 0xbf58476d1ce4e5b9u;
+	return (float)(x >> 40) / (1 << 23) - 1.0f;
+}
+
+static inline ON_DEVICE void
+add_one(void *grad, int dtype, size_t i, float v)
+{
+	uint16_t *h = (uint16_t *)grad;
+
+	if (dtype == ACCEL_F64)
+		((double *)grad)[i] += (double)v;
+	else if (dtype == ACCEL_F32)
+		((float *)grad)[i] += v;
+	else if (dtype == ACCEL_F16)
+		h[i] = f16_of(f16_value(h[i]) + v);
+	else
+		h[i] = bf16_of(bf16_value(h[i]) + v);
+}
+
+static inline ON_DEVICE void
+set_one(void *data, int dtype, size_t i, float v)
+{
+	uint16_t *h = (uint16_t *)data;
+
+	if (dtype == ACCEL_F64)
+		((double *)data)[i] = (double)v;
+	else if (dtype == ACCEL_F32)
+		((float *)data)[i] = v;
+	else
+		h[i] = dtype == ACCEL_F16 ? f16_of(v) : bf16_of(v);
+}
+
+struct batch {
+	uint64_t sample;
+	float scale;
+	int infinite;
+};
+
+static __global__ void
+add_gradient(void *grad, int dtype, int t, size_t n, struct batch b)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		add_one(grad, dtype, i, b.infinite && i == n / 2 ? INFINITY :
+		    b.scale * value(b.sample, (uint64_t)t, i));
+}
+
+static __global__ void
+first_values(void *data, int dtype, int t, size_t n, int rank)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		set_one(data, dtype, i, value((uint64_t)rank + 99,
+		    (uint64_t)t, i));
+}
+
+static unsigned
+blocks(size_t n)
+{
+	return (unsigned)((n + 63) / 64);
+}
+
+static accel_status
+backward(void *user)
+{
+	struct model *m = (struct model *)user;
+	int dtype = precision[m->run.p].dtype;
+	struct batch b = { (uint64_t)(m->step * 100 + m->micro * 10 +
+	    accel_rank(m->a)), accel_loss_scale(m->a), m->skip };
+	accel_status st = ACCEL_OK;
+
+	for (int u = NUNIT - 1; u >= 0 && st == ACCEL_OK; u--) {
+		for (int t = 0; t < NTENSOR; t++) {
+			size_t n = (size_t)shape[t].n;
+
+			if (shape[t].unit != u)
+				continue;
+			if (m->on_gpu)
+				LAUNCH(add_gradient, blocks(n), 64, m->stream,
+				    m->grad[t], dtype, t, n, b);
+			for (size_t i = 0; !m->on_gpu && i < n; i++)
+				add_one(m->grad[t], dtype, i, b.infinite &&
+				    i == n / 2 ? INFINITY : b.scale *
+				    value(b.sample, (uint64_t)t, i));
+		}
+		st = accel_leave(m->a, u);
+	}
+	return st;
+}
+
+/* An optimizer of the program's own. */
+static inline ON_DEVICE void
+own_one(const accel_range *r, size_t i)
+{
+	if (r->dtype == ACCEL_F64) {
+		double *p = (double *)r->param, *s = (double *)r->state[0];
+
+		s[i] = 0.5 * s[i] + ((double *)r->grad)[i];
+		p[i] -= 0.125 * s[i];
+		return;
+	}
+	float *s = (float *)r->state[0], *p = r->master != NULL ? r->master :
+	    (float *)r->param;
+
+	s[i] = 0.5f * s[i] + ((float *)r->grad)[i];
+	p[i] -= 0.125f * s[i];
+	if (r->dtype != ACCEL_F32)
+		set_one(r->param, r->dtype, i, p[i]);
+}
+
+static __global__ void
+own_kernel(accel_range r)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < r.n)
+		own_one(&r, i);
+}
+
+static accel_status
+own(void *user, const accel_range *r, int n, int64_t)
+{
+	struct model *m = (struct model *)user;
+
+	for (; n > 0; n--, r++) {
+		if (m->on_gpu)
+			LAUNCH(own_kernel, blocks(r->n), 64, m->stream, *r);
+		for (size_t i = 0; !m->on_gpu && i < r->n; i++)
+			own_one(r, i);
+	}
+	return ACCEL_OK;
+}
+
+static accel_status
+make_step(struct model *m)
+{
+	accel_adamw_args adamw = ACCEL_ADAMW_INIT;
+	accel_adam_args adam = ACCEL_ADAM_INIT;
+	accel_sgd_args sgd = ACCEL_SGD_INIT;
+	accel_lion_args lion = ACCEL_LION_INIT;
+	accel_adafactor_args adafactor = ACCEL_ADAFACTOR_INIT;
+
+	adamw.lr = adam.lr = lion.lr = adafactor.lr = 0.05;
+	adam.weight_decay = 0.1;
+	sgd.lr = 0.1;
+	switch (m->run.optimizer) {
+	case ADAMW:
+		return accel_step(m->a, accel_adamw, &adamw);
+	case ADAM:
+		return accel_step(m->a, accel_adam, &adam);
+	case MOMENTUM:
+		sgd.momentum = 0.9;
+		sgd.nesterov = 1;
+		/* FALLTHROUGH */
+	case SGD:
+		return accel_step(m->a, accel_sgd, &sgd);
+	case LION:
+		return accel_step(m->a, accel_lion, &lion);
+	case ADAFACTOR:
+		return accel_step(m->a, accel_adafactor, &adafactor);
+	default:
+		return accel_step(m->a, own, m);
+	}
+}
+
+/* The program's own exchange, by a collective of accel.h. */
+static accel_status
+hook(void *user, accel_bucket *b)
+{
+	return accel_all_reduce((accel *)user, b->data, b->n, b->dtype,
+	    ACCEL_SUM);
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+#define CUDA(call) do {							\
+	cudaError_t code_ = (call);					\
+	if (code_ != cudaSuccess) {					\
+		fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__,	\
+		    #call, cudaGetErrorString(code_));			\
+		exit(1);						\
+	}								\
+} while (0)
+
+static char *
+memory(const struct model *m, size_t bytes)
+{
+	void *p = NULL;
+
+	if (m->on_gpu)
+		CUDA(cudaMalloc(&p, bytes));
+	else
+		p = calloc(1, bytes);
+	return (char *)p;
+}
+
+static void
+release(const struct model *m, void *p)
+{
+	if (m->on_gpu)
+		CUDA(cudaFree(p));
+	else
+		free(p);
+}
+
+static void
+fetch(const struct model *m, void *to, const void *from, size_t bytes)
+{
+	if (!m->on_gpu) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
+	    m->stream));
+	CUDA(cudaStreamSynchronize(m->stream));
+}
+
+static void
+model_open(struct model *m)
+{
+	int dtype = precision[m->run.p].dtype;
+
+	if (m->on_gpu)
+		CUDA(cudaStreamCreateWithFlags(&m->stream, 0));
+	for (int t = 0; t < NTENSOR; t++) {
+		size_t n = (size_t)shape[t].n;
+
+		m->data[t] = memory(m, n * width(dtype));
+		m->grad[t] = memory(m, n * width(dtype));
+	}
+	m->mean = (double *)(void *)memory(m, sizeof(double));
+}
+
+static void
+model_close(struct model *m)
+{
+	for (int t = 0; t < NTENSOR; t++) {
+		release(m, m->data[t]);
+		release(m, m->grad[t]);
+	}
+	release(m, m->mean);
+	if (m->on_gpu)
+		CUDA(cudaStreamDestroy(m->stream));
+}
+
+/* ---- one run ------------------------------------------------------------------- */
+
+static accel_status
+begin(struct model *m)
+{
+	static const char *const name[] = { "a", "b", "c", "d", "e" };
+	const struct precision *p = &precision[m->run.p];
+	accel_config c = ACCEL_CONFIG_INIT;
+	accel_tensor t[NTENSOR];
+	accel_status st;
+
+	c.reduce = p->reduce;
+	c.compress = p->compress;
+	c.loss_scale = p->scale;
+	c.grad_accum = m->run.accum;
+	c.bucket_bytes = m->run.bucket;
+	c.local_steps = m->run.extra == LOCAL ? 2 : 0;
+	c.memory = m->on_gpu ? ACCEL_CUDA : ACCEL_HOST;
+	c.stream = m->stream;
+	st = accel_init(&c, &m->a);
+	for (int i = 0; i < NTENSOR && st == ACCEL_OK; i++) {
+		size_t n = (size_t)shape[i].n;
+		int rank = accel_rank(m->a);
+
+		t[i] = accel_tensor();
+		t[i].name = name[i];
+		t[i].data = m->data[i];
+		t[i].grad = m->grad[i];
+		t[i].dtype = p->dtype;
+		t[i].ndim = shape[i].ndim;
+		memcpy(t[i].shape, shape[i].shape, sizeof(shape[i].shape));
+		if (m->on_gpu)
+			LAUNCH(first_values, blocks(n), 64, m->stream,
+			    m->data[i], (int)p->dtype, i, n, rank);
+		for (size_t k = 0; !m->on_gpu && k < n; k++)
+			set_one(m->data[i], p->dtype, k,
+			    value((uint64_t)rank + 99, (uint64_t)i, k));
+	}
+	for (int u = 0, i = 0; u < NUNIT && st == ACCEL_OK; u++) {
+		int n = 0;
+
+		while (i + n < NTENSOR && shape[i + n].unit == u)
+			n++;
+		st = accel_unit(m->a, name[i], &t[i], n, NULL);
+		i += n;
+	}
+	if (st == ACCEL_OK) {
+		int rank = accel_rank(m->a);
+
+		/* Rank 0's goes to all. */
+		if (m->on_gpu)
+			LAUNCH(first_values, 1, 64, m->stream, (void *)m->mean,
+			    (int)ACCEL_F64, 7, (size_t)1, rank);
+		else
+			*m->mean = (double)value((uint64_t)rank + 99, 7, 0);
+		st = accel_buffer(m->a, "mean", m->mean, sizeof(*m->mean));
+	}
+	if (st == ACCEL_OK && m->run.extra == HOOK)
+		st = accel_set_hook(m->a, hook, m->a);
+	return st != ACCEL_OK ? st : accel_prepare(m->a,
+	    m->run.optimizer == ADAFACTOR ? (int)ACCEL_FACTORED : 2);
+}
+
+static accel_status
+one_step(struct model *m, struct result *out)
+{
+	float *norm = &out->norm[m->step];
+	const accel_range *r;
+	accel_status st;
+	int n;
+
+	/* A gradient on one rank overflows once. */
+	m->skip = m->run.extra == SKIPPING && m->step == 1 &&
+	    accel_rank(m->a) == 0 && precision[m->run.p].scale > 0;
+	st = accel_backward(m->a, backward, m);
+	if (st == ACCEL_OK && m->run.clip == BY_NORM)
+		st = accel_clip_grad_norm(m->a, 1.0f, norm);
+	if (st == ACCEL_OK && m->run.clip == BY_VALUE)
+		st = accel_clip_grad_value(m->a, 0.25f);
+	if (st == ACCEL_OK && m->run.extra == LOOKED_AT)
+		st = accel_gradients(m->a, &r, &n);
+	if (st == ACCEL_OK)
+		st = make_step(m);
+	return st == ACCEL_SKIPPED ? ACCEL_OK : st;
+}
+
+/* In the middle of an accumulation: all of it into a folder, and from there. */
+static accel_status
+by_disk(struct model *m, const char *dir)
+{
+	accel_save_args args = ACCEL_SAVE_INIT;
+	accel_status st;
+
+	args.async = m->step & 1;
+	st = accel_save_state(m->a, dir, &args);
+	if (st == ACCEL_OK)
+		st = accel_save_wait(m->a);
+	/* What load does not bring back shall show. */
+	for (int i = 0; i < NTENSOR && st == ACCEL_OK; i++) {
+		size_t bytes = (size_t)shape[i].n *
+		    width(precision[m->run.p].dtype);
+
+		if (m->on_gpu)
+			CUDA(cudaMemsetAsync(m->data[i], 1, bytes, m->stream));
+		else
+			memset(m->data[i], 1, bytes);
+	}
+	if (st == ACCEL_OK && m->on_gpu)
+		CUDA(cudaMemsetAsync(m->mean, 1, sizeof(*m->mean), m->stream));
+	else if (st == ACCEL_OK)
+		memset(m->mean, 1, sizeof(*m->mean));
+	return st == ACCEL_OK ? accel_load_state(m->a, dir) : st;
+}
+
+static int
+waits(void)
+{
+#ifdef TESTS_FAKE_CUDA_LAUNCH_H
+	return fake_cuda_waits();
+#else
+	return 0;
+#endif
+}
+
+static void
+run_one(int index, bool on_gpu, struct result *out)
+{
+	struct model m = {};
+	char name[40];
+	size_t at = 0;
+	accel_status st;
+	int before;
+
+	m.run = all[index];
+	m.on_gpu = on_gpu;
+	model_open(&m);
+	st = begin(&m);
+	before = waits();
+	for (m.step = 0; m.step < STEPS && st == ACCEL_OK; m.step++)
+		for (m.micro = 0; m.micro < m.run.accum && st == ACCEL_OK;
+		    m.micro++) {
+			st = one_step(&m, out);
+			if (st != ACCEL_OK || m.run.extra != SAVED)
+				continue;
+			snprintf(name, sizeof(name), "%d-%d-%d-%d",
+			    accel_world(m.a), index, m.step, m.micro);
+			st = by_disk(&m, in_folder(name));
+		}
+	out->waits = waits() - before;
+	if (st == ACCEL_OK && m.run.extra == LOCAL)
+		st = accel_average_parameters(m.a);
+	if (st == ACCEL_OK)
+		st = accel_check_replicas(m.a);
+	if (st != ACCEL_OK)
+		snprintf(out->error, sizeof(out->error), "%d: %s", (int)st,
+		    accel_errmsg());
+	else
+		out->scale = accel_loss_scale(m.a);
+	for (int t = 0; t < NTENSOR && st == ACCEL_OK; t++) {
+		size_t bytes = (size_t)shape[t].n *
+		    width(precision[m.run.p].dtype);
+
+		fetch(&m, out->data + at, m.data[t], bytes);
+		at += bytes;
+	}
+	fetch(&m, &out->mean, m.mean, sizeof(out->mean));
+	accel_fini(m.a);
+	model_close(&m);
+}
+
+/* ---- all of them ---------------------------------------------------------------- */
+
+static void
+set_number(const char *name, int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", n);
+	setenv(name, text, 1);
+}
+
+/* A first accel keeps MPI up while others come and go. */
+static int
+rank_main(int mode, int rank, int world, int port)
+{
+	accel *base = NULL;
+	int bad = 0;
+
+	alarm(200);
+	setenv("ACCEL_BACKEND", mode == NCCL2 ? "nccl" : "mpi", 1);
+	set_number("RANK", rank);
+	set_number("LOCAL_RANK", 0);
+	set_number("WORLD_SIZE", world);
+	set_number("MASTER_PORT", port);
+	if (mode != NCCL2 && accel_init(NULL, &base) != ACCEL_OK) {
+		fprintf(stderr, "rank %d: %s\n", rank, accel_errmsg());
+		return 1;
+	}
+	for (int i = 0; i < nrun; i++) {
+		/* The one before may not be free yet. */
+		set_number("MASTER_PORT", port + 1 + i % 15);
+		run_one(i, mode == CUDA1 || mode >= NCCL2,
+		    result_of(mode, rank, i));
+	}
+	accel_fini(base);
+#ifdef TESTS_FAKE_CUDA_LAUNCH_H
+	bad = fake_cuda_in_use();
+	if (bad != 0)
+		fprintf(stderr, "rank %d, %s: %d things are left allocated\n",
+		    rank, mode_name[mode], bad);
+#endif
+	return bad != 0;
+}
+
+static bool
+launch(int mode)
+{
+	int world = mode < HOST2 ? 1 : 2, port = free_ports(16), status;
+	int bad = 0;
+
+	for (int r = 0; r < world; r++)
+		if (fork() == 0)
+			_exit(rank_main(mode, r, world, port));
+	while (wait(&status) > 0)
+		bad += status != 0;
+	for (int r = 0; r < world; r++)
+		for (int i = 0; i < nrun && bad == 0; i++)
+			if (result_of(mode, r, i)->error[0] != '\0') {
+				bad++;
+				printf("# rank %d, run %d (%s, optimizer %d, "
+				    "extra %d): %s\n", r, i,
+				    precision[all[i].p].name, all[i].optimizer,
+				    all[i].extra, result_of(mode, r, i)->error);
+			}
+	ok(bad == 0, "%s: %d runs come to their end, and leave nothing",
+	    mode_name[mode], nrun);
+	return bad == 0;
+}
+
+static double
+number(const struct result *r, int dtype, int i)
+{
+	uint16_t h;
+	double d;
+	float f;
+
+	if (dtype == ACCEL_F64) {
+		memcpy(&d, r->data + i * 8, 8);
+		return d;
+	}
+	if (dtype == ACCEL_F32) {
+		memcpy(&f, r->data + i * 4, 4);
+		return (double)f;
+	}
+	memcpy(&h, r->data + i * 2, 2);
+	return (double)(dtype == ACCEL_F16 ? f16_value(h) : bf16_value(h));
+}
+
+/* The largest difference; of 16 bits in units of their last place. */
+static double
+apart(const struct result *x, const struct result *y, int dtype)
+{
+	double most = 0;
+
+	for (int i = 0; i < TOTAL; i++) {
+		double u = number(x, dtype, i), v = number(y, dtype, i);
+		double unit = dtype == ACCEL_F16 ? 1000 : dtype == ACCEL_BF16 ?
+		    8000 : 1;
+
+		most = fmax(most, fabs(u - v) / fmax(1, fabs(u)) / unit);
+		if (isnan(u) || isnan(v))
+			most = INFINITY;
+	}
+	return most;
+}
+
+static void
+compare(int host, int mode)
+{
+	int world = host == HOST1 ? 1 : 2;
+
+	for (int p = 0; p < PRECISIONS; p++) {
+		int bits = 0, seen = 0, waited = 0;
+		double off = 0, norms = 0;
+
+		for (int i = 0; i < nrun; i++) {
+			const struct run *r = &all[i];
+			bool sums = r->clip == BY_NORM ||
+			    r->optimizer == ADAFACTOR;
+
+			if (r->p != p)
+				continue;
+			for (int k = 0; k < world; k++) {
+				const struct result *x = result_of(host, k, i);
+				const struct result *y = result_of(mode, k, i);
+				int differ = memcmp(x->data, y->data, BYTES) ||
+				    x->scale != y->scale || x->mean != y->mean;
+
+				if (!sums && differ) {
+					printf("# run %d: optimizer %d, accum "
+					    "%d, clip %d, extra %d, bucket "
+					    "%d\n", i, r->optimizer, r->accum,
+					    r->clip, r->extra, r->bucket);
+					bits++;
+				}
+				seen += memcmp(x->data, result_of(host, k,
+				    0)->data, BYTES) != 0 || i == 0;
+				off = fmax(off, apart(x, y,
+				    precision[p].dtype));
+				for (int s = 0; s < STEPS; s++)
+					norms = fmax(norms, fabs(
+					    (double)(x->norm[s] -
+					    y->norm[s])));
+				if (!sums && mode != MPI2 &&
+				    r->extra == NOTHING &&
+				    precision[p].scale == 0)
+					waited += y->waits;
+			}
+		}
+		ok(bits == 0 && seen > 5, "%s, %s: the host's bits in %d runs",
+		    mode_name[mode], precision[p].name, seen);
+		ok(off < 1e-6 && norms < 1e-5, "%s, %s: with norms and "
+		    "Adafactor near them (%.1e)", mode_name[mode],
+		    precision[p].name, off);
+		if (mode != MPI2)
+			ok(waited == 0, "%s, %s: the host waits for no step",
+			    mode_name[mode], precision[p].name);
+	}
+}
+
+/* ---- what is refused -------------------------------------------------------------- */
+
+static void
+refusal(const char *what, const char *words, void (*spoil)(accel_config *c,
+    accel_tensor *t))
+{
+	static float here[4];
+	accel_config c = ACCEL_CONFIG_INIT;
+	accel_tensor t = accel_tensor();
+	struct model m = {};
+	char *d, *g;
+	accel *a;
+	accel_status st;
+
+	m.on_gpu = 1;
+	d = memory(&m, 16);
+	g = memory(&m, 16);
+	t.name = "weight";
+	t.data = d;
+	t.grad = g;
+	t.ndim = 1;
+	t.shape[0] = 4;
+	c.memory = ACCEL_CUDA;
+	spoil(&c, &t);
+	if (t.grad == NULL)
+		t.grad = here;
+	st = accel_init(&c, &a);
+	if (st == ACCEL_OK)
+		st = accel_unit(a, "u", &t, 1, NULL);
+	if (st == ACCEL_OK)
+		st = accel_prepare(a, 0);
+	ok(st == ACCEL_EINVAL && strstr(accel_errmsg(), words) != NULL,
+	    "%s is refused (%s)", what, accel_errmsg());
+	accel_fini(a);
+	release(&m, d);
+	release(&m, g);
+}
+
+static void
+on_host(accel_config *, accel_tensor *t)
+{
+	t->grad = NULL;
+}
+
+static void
+low_rank(accel_config *c, accel_tensor *)
+{
+	c->compress = ACCEL_COMPRESS_POWERSGD;
+}
+
+/* Asked in another process: CUDA does not survive a fork. */
+static bool
+has_gpu(void)
+{
+	int count = 0, status;
+
+	if (fork() == 0)
+		_exit(cudaGetDeviceCount(&count) == cudaSuccess && count > 0);
+	return wait(&status) > 0 && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == 1;
+}
+
+int
+main(void)
+{
+	size_t bytes = sizeof(struct result) * MODES * RANKS * RUNS;
+	bool two = false, good;
+
+	if (!has_gpu()) {
+		skip("no GPU");
+		return tap_done();
+	}
+	results = (struct result *)mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (results == MAP_FAILED || folder_make() != 0)
+		return 1;
+#ifdef TESTS_FAKE_CUDA_LAUNCH_H
+	two = fake_plugins(folder);
+#endif
+	setenv("MASTER_ADDR", "127.0.0.1", 1);
+	setenv("ACCEL_PEER_TIMEOUT", "30", 1);
+	setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+	cases();
+	good = launch(HOST1) && launch(CUDA1);
+	if (good)
+		compare(HOST1, CUDA1);
+	if (!two) {
+		skip("two ranks: they need MPICH and the fake NCCL");
+	} else if (good && launch(HOST2)) {
+		if (launch(NCCL2))
+			compare(HOST2, NCCL2);
+		setenv("FAKE_CUDA_EAGER", "1", 1);
+		if (launch(NCCL2))
+			compare(HOST2, NCCL2);
+		unsetenv("FAKE_CUDA_EAGER");
+		if (launch(MPI2))
+			compare(HOST2, MPI2);
+	}
+	refusal("a gradient in the host's memory", "the gradients of weight "
+	    "lie in the host's memory", on_host);
+	refusal("PowerSGD", "ACCEL_COMPRESS_POWERSGD", low_rank);
+	folder_remove();
+	return tap_done();
+}
