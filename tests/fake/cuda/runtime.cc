@@ -39,7 +39,7 @@ cudaError_t	 error;
 void
 allow(bool yes)
 {
-	if (yes ? reach++ > 0 : --reach > 0)
+	if ((yes ? reach++ > 0 : --reach > 0) || memory == nullptr)
 		return;
 	if (mprotect(memory, room, yes ? PROT_READ | PROT_WRITE : PROT_NONE))
 		abort();
@@ -62,6 +62,9 @@ struct fake_stream {
 	void
 	run(uint64_t until)
 	{
+		if (done >= until)
+			return;
+		allow(true);
 		while (done < until && !queue.empty()) {
 			auto fn = queue.front();
 
@@ -69,6 +72,7 @@ struct fake_stream {
 			fn();
 			done++;
 		}
+		allow(false);
 	}
 };
 
@@ -119,11 +123,7 @@ result(cudaError_t code)
 void
 fake_enqueue(cudaStream_t stream, std::function<void()> fn)
 {
-	add(of(stream), [fn] {
-		allow(true);
-		fn();
-		allow(false);
-	});
+	add(of(stream), fn);
 }
 
 int
