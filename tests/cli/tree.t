@@ -16,7 +16,8 @@ upward() {
 		runtime/train) allowed="runtime/base runtime/device runtime/train" ;;
 		*) allowed="$before $folder" ;;
 		esac
-		grep -Hno '^#include "[^"]*/' "$folder"/*.[ch] | while IFS=: read -r file line include; do
+		find "$folder" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cu' |
+		    xargs grep -Hno '^#include "[^"]*/' | while IFS=: read -r file line include; do
 			target=${include#*\"}
 			target=${target%/}
 			case " $(echo $allowed) " in
@@ -42,7 +43,7 @@ is "each file names its licence" "$(licence)" ""
 for header in $(find runtime probes tui tests -name '*.h' ! -name '*undef*' | sort); do
 	ok "$header compiles alone" sh -c "echo '#include \"$header\"' |
 	    ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -DPACKAGE_VERSION='\"0\"' \
-	    -I. -Werror -Wall -Wno-unused-function -Wno-unused-variable \
+	    -I. -idirafter tests/fake/cuda -Werror -Wall -Wno-unused-function -Wno-unused-variable \
 	    -fsyntax-only -x c -"
 done
 done_testing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.cu under the fake CUDA, with the plugins that are built over it. */
-#include "tests/fake/cuda/launch.h"
+#include "tests/fake/cuda/launch.hh"
 
 #include <stdio.h>
 #include <stdlib.h>

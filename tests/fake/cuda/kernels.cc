@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real kernels, for the fake CUDA. */
-#include "tests/fake/cuda/launch.h"
+#include "tests/fake/cuda/launch.hh"
 
 #include "runtime/device/cuda_kernels.cu"

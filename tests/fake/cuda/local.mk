@@ -6,7 +6,7 @@ FAKE_CUDA_CPPFLAGS = -I$(top_srcdir)/tests/fake/cuda $(AM_CPPFLAGS)
 FAKE_CUDA_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17 -fPIC -ffp-contract=off
 check_LTLIBRARIES += %D%/libruntime.la %D%/libmem.la
 %C%_libruntime_la_SOURCES  = %D%/runtime.cc %D%/cuda_runtime_api.h \
-	%D%/cuda_runtime.h %D%/launch.h
+	%D%/cuda_runtime.h %D%/launch.hh
 %C%_libruntime_la_CPPFLAGS = $(FAKE_CUDA_CPPFLAGS)
 %C%_libruntime_la_CXXFLAGS = $(FAKE_CUDA_CXXFLAGS)
 %C%_libmem_la_SOURCES  = runtime/device/cuda.c %D%/kernels.cc

@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "runtime/base/half.h"
-#include "tests/fake/cuda/launch.h"
+#include "tests/fake/cuda/launch.hh"
 #include "tests/fake/cuda/nccl.h"
 
 enum { RANKS = 4, LIMIT_S = 60 };

@@ -22,7 +22,7 @@
 #include <map>
 #include <set>
 
-#include "tests/fake/cuda/launch.h"
+#include "tests/fake/cuda/launch.hh"
 
 fake_dim blockIdx, threadIdx, blockDim, gridDim;
 
