@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/buf.h"
 #include "runtime/base/num.h"
 #include "runtime/device/ctl.h"
 #include "runtime/train/profile.h"
@@ -15,6 +16,8 @@
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
+
+#define ALIKE	"set it for all ranks, or for none: accel launch does"
 
 static _Thread_local struct err last;
 static _Thread_local char message[sizeof(last.text) + sizeof(last.hint) + 8];
@@ -144,6 +147,30 @@ find_place(accel *a)
 	return 0;
 }
 
+/* One backend would wait in vain for ranks of another. */
+static int
+same_backend(accel *a, const char *mine)
+{
+	static const char key[] = "accel.backend";
+	struct buf zero = BUF_INIT;
+	int rc = 0;
+
+	if (a->ctl == NULL)
+		return 0;
+	if (a->rank == 0)
+		rc = ctl_put(a->ctl, key, mine, strlen(mine), &last);
+	if (rc == 0)
+		rc = ctl_get(a->ctl, key, &zero, &last);
+	if (rc == 0 && strcmp(buf_text(&zero), mine) != 0) {
+		rc = err_set(&last, "ACCEL_BACKEND is %s on rank 0 and %s on "
+		    "rank %d", buf_text(&zero), mine, a->rank);
+		err_hint(&last, "%s", ALIKE);
+		ctl_abort(a->ctl, last.text);
+	}
+	buf_clear(&zero);
+	return rc != 0 ? rc : ctl_barrier(a->ctl, "accel_init", &last);
+}
+
 static int
 connect_ranks(accel *a)
 {
@@ -190,7 +217,8 @@ connect_ranks(accel *a)
 		    backend);
 		return err_hint(&last, "mpi or nccl");
 	}
-	if (!pmi && ctl_pmi(a->ctl, &last) != 0)
+	if (same_backend(a, backend) != 0 ||
+	    (!pmi && ctl_pmi(a->ctl, &last) != 0))
 		return -1;
 	host.ctl = a->ctl;
 	if (accel__mem_open(a) != ACCEL_OK ||
@@ -198,10 +226,23 @@ connect_ranks(accel *a)
 		return -1;
 	a->staged = on_gpu && !a->dev.orders;
 	a->dev.limit_s = c.wait_limit;
-	device_debug(&a->dev, a->debug);
 	device_thread(&a->dev, a->config.progress == ACCEL_PROGRESS_THREAD &&
 	    !set_to("ACCEL_PROGRESS", "0"));
 	return 0;
+}
+
+/* What changes the order of exchanges.  What does not may differ: limits of
+ * time, who moves exchanges on, what is profiled or tracked. */
+static accel_status
+same_settings(accel *a)
+{
+	struct arg arg[] = { { "ACCEL_DEBUG", a->debug, true } };
+	accel_status st = accel__agree(a, "accel_init", NULL, arg, 1, NULL);
+
+	if (st == ACCEL_EMISMATCH)
+		err_hint(&last, "%s", ALIKE);
+	device_debug(&a->dev, a->debug);
+	return st;
 }
 
 static accel_status
@@ -273,9 +314,14 @@ accel_init(const accel_config *config, accel **out)
 		free(a);
 		return ACCEL_EINVAL;
 	}
-	if (a->world > 1 ? connect_ranks(a) != 0 :
-	    accel__mem_open(a) != ACCEL_OK) {
+	if (a->world == 1)
+		st = accel__mem_open(a);
+	else if (connect_ranks(a) != 0)
 		st = accel__status(a);
+	else
+		st = same_settings(a);
+	if (st != ACCEL_OK) {
+		device_close(&a->dev);
 		accel__mem_close(a);
 		ctl_close(a->ctl);
 		free(a);

@@ -32,8 +32,8 @@
  * silence that mean death (10); ACCEL_START_TIMEOUT, seconds for all ranks to
  * come (120); ACCEL_TIMEOUT, seconds that any wait may take before it names
  * the rank that has not come and ends the job (600; 0: no limit); ACCEL_DEBUG,
- * 1 to compare each collective's arguments and after each step the parameters
- * on all ranks; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl
+ * 1, on all ranks, to compare each collective's arguments and after each step
+ * the parameters; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl
  * (mpi; with ACCEL_CUDA nccl); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file
  * or a descriptor for whoever watches; ACCEL_PROFILE, a prefix for traces;
  * ACCEL_SAVE_TIMEOUT, seconds that a save under way may take (600).
@@ -341,13 +341,13 @@ accel_status accel_hook_all_reduce(accel *a, void *buf, size_t n,
     accel_dtype t, accel_op op);
 accel_status accel_hook_all_gather(accel *a, const void *in, void *out,
     size_t bytes_of_one);
-/* NULL: none.  Between steps; on all ranks. */
+/* NULL: none.  Between steps; collective, and compares. */
 accel_status accel_set_hook(accel *a, accel_hook fn, void *user);
 
 /* Local SGD: from the next step on ranks update by their own gradients, and
  * the parameters are averaged after each "steps" steps; 0: gradients travel
  * again.  Optimizer state stays each rank's own.  End with
- * accel_average_parameters.  On all ranks. */
+ * accel_average_parameters.  Collective, and compares. */
 accel_status accel_local_sgd(accel *a, int steps);
 accel_status accel_average_parameters(accel *a);
 /* Collective: are the parameters the same on all ranks, to the bit?

@@ -59,10 +59,13 @@ accel_average_parameters(accel *a)
 accel_status
 accel_local_sgd(accel *a, int steps)
 {
-	if (steps < 0 || a->in_backward || a->reduced)
-		return accel__fail(steps < 0 ? ACCEL_EINVAL : ACCEL_ESTATE,
-		    "accel_local_sgd: 0 or more steps, and between accel_step "
-		    "and accel_backward");
+	struct arg arg[] = { { "steps", steps, true } };
+	accel_status st = accel__agree(a, "accel_local_sgd", steps < 0 ?
+	    "0 or more steps" : a->in_backward || a->reduced ?
+	    "between accel_step and accel_backward" : NULL, arg, 1, NULL);
+
+	if (st != ACCEL_OK)
+		return st;
 	a->local_steps = steps;
 	a->since_average = 0;
 	return ACCEL_OK;

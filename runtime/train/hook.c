@@ -16,9 +16,13 @@
 accel_status
 accel_set_hook(accel *a, accel_hook fn, void *user)
 {
-	if (a->in_backward || a->reduced)
-		return accel__fail(ACCEL_ESTATE, "accel_set_hook: between "
-		    "accel_step and accel_backward");
+	struct arg arg[] = { { "a function", fn != NULL, true } };
+	accel_status st = accel__agree(a, "accel_set_hook", a->in_backward ||
+	    a->reduced ? "between accel_step and accel_backward" : NULL, arg,
+	    1, NULL);
+
+	if (st != ACCEL_OK)
+		return st;
 	a->hook = fn;
 	a->hook_user = user;
 	return ACCEL_OK;

@@ -304,7 +304,8 @@ hook_fails(void *user)
 	c.bucket_bytes = 64;
 	/* A rank may be told before it is out of this. */
 	st = model(&c, &a);
-	GOOD(accel_set_hook(a, gives_up, user));
+	if (st == ACCEL_OK)
+		st = accel_set_hook(a, gives_up, user);
 	task.a = a;
 	task.leave = 3;
 	if (st == ACCEL_OK)
@@ -539,7 +540,7 @@ differs(void *user)
 		    "calls broadcast of 16 bytes from rank 1";
 	}
 	HOLDS(st == ACCEL_EBACKEND);
-	HOLDS(strstr(accel_errmsg(), "ranks differ in operation 2: ") != NULL);
+	HOLDS(strstr(accel_errmsg(), "ranks differ in operation 3: ") != NULL);
 	HOLDS(strstr(accel_errmsg(), want) != NULL);
 	return accel_fini(a);
 }
@@ -573,6 +574,59 @@ drifts(void *user)
 	HOLDS(strncmp(accel_errmsg(), "the values of small differ between rank "
 	    "0 and rank 1 after step 1", 65) == 0);
 	return accel_fini(a);
+}
+
+/* What must be set alike is set on the last rank alone. */
+static accel_status
+unlike(void *user)
+{
+	const char *name = user, *rank = getenv("RANK");
+	int world = (int)strtol(getenv("WORLD_SIZE"), NULL, 10);
+	char want[120];
+	accel *a;
+
+	if (strtol(rank, NULL, 10) == world - 1)
+		setenv(name, strcmp(name, "ACCEL_DEBUG") == 0 ? "1" : "nccl", 1);
+	HOLDS(accel_init(NULL, &a) < 0 && a == NULL);
+	if (strcmp(name, "ACCEL_DEBUG") == 0)
+		snprintf(want, sizeof(want), "accel_init: ACCEL_DEBUG is 0 on "
+		    "rank 0 and 1 on rank %d (set it for all ranks", world - 1);
+	else
+		snprintf(want, sizeof(want), "ACCEL_BACKEND is mpi on rank 0 "
+		    "and nccl on rank %d", world - 1);
+	HOLDS(strstr(accel_errmsg(), want) != NULL);
+	return ACCEL_OK;
+}
+
+/* Of the calls that change how gradients travel. */
+static accel_status
+unlike_calls(void *user)
+{
+	accel_config c = ACCEL_CONFIG_INIT;
+	bool last;
+	accel *a;
+
+	(void)user;
+	GOOD(model(&c, &a));
+	last = accel_rank(a) == accel_world(a) - 1;
+	HOLDS(accel_local_sgd(a, last ? 3 : 4) == ACCEL_EMISMATCH);
+	HOLDS(strstr(accel_errmsg(), "accel_local_sgd: steps is 4 on rank 0 "
+	    "and 3 on rank") != NULL);
+	HOLDS(accel_set_hook(a, last ? twice : NULL, NULL) ==
+	    ACCEL_EMISMATCH);
+	HOLDS(strstr(accel_errmsg(), "accel_set_hook: a function is 0 on rank "
+	    "0 and 1 on rank") != NULL);
+	return accel_fini(a);
+}
+
+static void
+on_3(accel_fn fn, const char *user, const char *says)
+{
+	accel_status st = spawn(3, fn, (void *)user);
+
+	ok(st == ACCEL_OK, "%s", says);
+	if (st != ACCEL_OK)
+		printf("# %s\n", accel_errmsg());
 }
 
 static void
@@ -631,5 +685,8 @@ main(void)
 	in_debug(2, differs, 1, "debug mode: another call is named");
 	in_debug(2, differs, 2, "debug mode: another root is named");
 	in_debug(2, drifts, 0, "debug mode: replicas that drift are named");
+	on_3(unlike, "ACCEL_DEBUG", "debug mode of one rank alone is named");
+	on_3(unlike, "ACCEL_BACKEND", "another backend is named");
+	on_3(unlike_calls, NULL, "unlike hooks and local SGD are named");
 	return tap_done();
 }
