@@ -18,10 +18,13 @@ struct fp8_params {
 				   binary32's bits */
 	uint32_t beyond;	/* bits of a power of 2 that is too large */
 	uint32_t most;		/* code of the largest number */
+	uint32_t largest;	/* that number, 448 or 57344, as bits */
 };
 
-#define FP8_E4M3 ((struct fp8_params){ 3, 121u << 23, 136u << 23, 0x7e })
-#define FP8_E5M2 ((struct fp8_params){ 2, 113u << 23, 143u << 23, 0x7b })
+#define FP8_E4M3 ((struct fp8_params){ 3, 121u << 23, 136u << 23, 0x7e, \
+	0x43e00000 })
+#define FP8_E5M2 ((struct fp8_params){ 2, 113u << 23, 143u << 23, 0x7b, \
+	0x47600000 })
 
 static inline uint32_t
 fp8_bits(float x)
@@ -62,6 +65,21 @@ fp8_code(const struct fp8_params p, float x, int saturate)
 	code = code > p.most ? over : code;
 	code = u > 0x7f800000 ? 0x7f : code;
 	return sign | code;
+}
+
+/* The same, saturated, of what is no NaN: a third fewer operations. */
+static inline uint32_t
+fp8_code_of_number(const struct fp8_params p, float x)
+{
+	uint32_t bits = fp8_bits(x), sign = bits >> 24 & 0x80;
+	uint32_t u = bits & 0x7fffffff, drop = 23 - p.mantissa, power;
+	uint32_t v = u < p.largest ? u : p.largest;
+
+	power = v & 0x7f800000;
+	power = power > p.least ? power : p.least;
+	return sign | (fp8_bits(fp8_float(v) +
+	    fp8_float(power + (drop << 23))) + ((power >> drop) - power) -
+	    ((drop << 23) + (p.least >> drop)));
 }
 
 static inline float

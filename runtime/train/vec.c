@@ -2,6 +2,8 @@
 /* vec: loops over arrays of floats. */
 #include "runtime/train/vec.h"
 
+#include <float.h>
+
 #include "runtime/train/fp8.h"
 
 #include "runtime/base/banned.h"
@@ -156,29 +158,37 @@ largest_number(const float *x, size_t n)
  */
 #define FP8_BLOCK 1024
 #define FP8_LOOP(params)						\
-	_Pragma("omp simd reduction(max:most)")				\
+	_Pragma("omp simd reduction(max:here)")				\
 	for (size_t i = 0; i < len; i++) {				\
 		uint32_t bits = fp8_bits(x[at + i]) & 0x7fffffff;	\
 									\
-		most = bits > most ? bits : most;			\
-		wide[i] = fp8_code(params, x[at + i] * scale, 1);	\
+		here = bits > here ? bits : here;			\
+		wide[i] = fp8_code_of_number(params, x[at + i] * scale); \
 	}
 
 CLONES float
 vec_fp8(uint8_t *restrict code, const float *restrict x, size_t n,
     float scale, int e5m2)
 {
+	const struct fp8_params p = e5m2 ? FP8_E5M2 : FP8_E4M3;
+	const int sane = scale > 0 && scale <= FLT_MAX;
 	uint32_t wide[FP8_BLOCK], most = 0;
 
 	for (size_t at = 0, len; at < n; at += len) {
+		uint32_t here = 0;
+
 		len = n - at < FP8_BLOCK ? n - at : FP8_BLOCK;
 		if (e5m2)
 			FP8_LOOP(FP8_E5M2)
 		else
 			FP8_LOOP(FP8_E4M3)
+		if (here > 0x7f800000 || !sane)		/* products may be NaN */
+			for (size_t i = 0; i < len; i++)
+				wide[i] = fp8_code(p, x[at + i] * scale, 1);
 #pragma omp simd
 		for (size_t i = 0; i < len; i++)
 			code[at + i] = (uint8_t)wide[i];
+		most = here > most ? here : most;
 	}
 	return fp8_float(most > 0x7f800000 ? largest_number(x, n) : most);
 }
