@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gather: rows of all ranks side by side, with as many as each has. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/train/loader.h"
 
@@ -10,17 +9,21 @@
 enum { ROWS, BYTES, ROOM, BATCH, GATHER_ARGS };
 
 /* Puts the ranks' rows, which lie "most" rows apart, behind one another. */
-static void
-compact(const accel *a, const int64_t *each, const char *padded, size_t most,
+static accel_status
+compact(accel *a, const int64_t *each, const char *padded, size_t most,
     size_t row_bytes, char *out)
 {
-	for (int r = 0; r < a->world; r++) {
+	accel_status st = ACCEL_OK;
+
+	for (int r = 0; r < a->world && st == ACCEL_OK; r++) {
 		size_t n = (size_t)each[r * GATHER_ARGS + ROWS] * row_bytes;
 
 		if (n > 0)
-			memcpy(out, padded + (size_t)r * most * row_bytes, n);
+			st = accel__write(a, out, padded +
+			    (size_t)r * most * row_bytes, n);
 		out += n;
 	}
+	return st;
 }
 
 static accel_status
@@ -30,7 +33,7 @@ move_rows(accel *a, const int64_t *each, const void *in, size_t row_bytes,
 	size_t		 mine = (size_t)each[a->rank * GATHER_ARGS + ROWS];
 	size_t		 most = 0, block;
 	char		*padded;
-	accel_status	 st;
+	accel_status	 st = ACCEL_OK;
 
 	for (int r = 0; r < a->world; r++)
 		if ((size_t)each[r * GATHER_ARGS + ROWS] > most)
@@ -43,11 +46,13 @@ move_rows(accel *a, const int64_t *each, const void *in, size_t row_bytes,
 		return accel__fail(ACCEL_ENOMEM, "no memory to gather %zu rows "
 		    "of %zu bytes", total, row_bytes);
 	if (mine > 0)
-		memcpy(padded + (size_t)a->world * block, in, mine * row_bytes);
-	st = accel_all_gather(a, padded + (size_t)a->world * block, padded,
-	    block);
+		st = accel__read(a, padded + (size_t)a->world * block, in,
+		    mine * row_bytes);
 	if (st == ACCEL_OK)
-		compact(a, each, padded, most, row_bytes, out);
+		st = accel_all_gather(a, padded + (size_t)a->world * block,
+		    padded, block);
+	if (st == ACCEL_OK)
+		st = compact(a, each, padded, most, row_bytes, out);
 	free(padded);
 	return st;
 }

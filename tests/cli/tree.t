@@ -16,7 +16,7 @@ upward() {
 		runtime/train) allowed="runtime/base runtime/device runtime/train" ;;
 		*) allowed="$before $folder" ;;
 		esac
-		find "$folder" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cu' |
+		find "$folder" -maxdepth 1 \( -name '*.[ch]' -o -name '*.cu' \) |
 		    xargs grep -Hno '^#include "[^"]*/' | while IFS=: read -r file line include; do
 			target=${include#*\"}
 			target=${target%/}

@@ -78,7 +78,7 @@ struct result {
 	double mean;			/* a buffer */
 };
 
-static struct run all[RUNS];
+static struct run runs[RUNS];
 static int nrun;
 static struct result *results;		/* [mode][rank][run] */
 
@@ -99,12 +99,12 @@ cases(void)
 			if (precision[p].dtype == ACCEL_F64 && o != OWN)
 				continue;
 			for (int k = 0; k < 3; k++)
-				all[nrun++] = { p, o, k == 1 ? 3 : 1, k,
+				runs[nrun++] = { p, o, k == 1 ? 3 : 1, k,
 				    NOTHING, bucket[(o + k) % 2] };
 		}
 	for (int p = 0; p < PRECISIONS; p++)
 		for (int x = LOCAL; x < EXTRAS; x++)
-			all[nrun++] = { p, OWN, x == SAVED ? 2 : 1, PLAIN, x,
+			runs[nrun++] = { p, OWN, x == SAVED ? 2 : 1, PLAIN, x,
 			    bucket[x % 2] };
 }
 
@@ -287,7 +287,7 @@ make_step(struct model *m)
 	case MOMENTUM:
 		sgd.momentum = 0.9;
 		sgd.nesterov = 1;
-		/* FALLTHROUGH */
+		[[fallthrough]];
 	case SGD:
 		return accel_step(m->a, accel_sgd, &sgd);
 	case LION:
@@ -512,7 +512,7 @@ run_one(int index, bool on_gpu, struct result *out)
 	accel_status st;
 	int before;
 
-	m.run = all[index];
+	m.run = runs[index];
 	m.on_gpu = on_gpu;
 	model_open(&m);
 	st = begin(&m);
@@ -610,8 +610,8 @@ launch(int mode)
 				bad++;
 				printf("# rank %d, run %d (%s, optimizer %d, "
 				    "extra %d): %s\n", r, i,
-				    precision[all[i].p].name, all[i].optimizer,
-				    all[i].extra, result_of(mode, r, i)->error);
+				    precision[runs[i].p].name, runs[i].optimizer,
+				    runs[i].extra, result_of(mode, r, i)->error);
 			}
 	ok(bad == 0, "%s: %d runs come to their end, and leave nothing",
 	    mode_name[mode], nrun);
@@ -665,7 +665,7 @@ compare(int host, int mode)
 		double off = 0, norms = 0;
 
 		for (int i = 0; i < nrun; i++) {
-			const struct run *r = &all[i];
+			const struct run *r = &runs[i];
 			bool sums = r->clip == BY_NORM ||
 			    r->optimizer == ADAFACTOR;
 

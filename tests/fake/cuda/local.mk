@@ -47,3 +47,18 @@ tests_train_device_LDFLAGS  = $(AM_LDFLAGS) -export-dynamic
 tests_train_device_LDADD    = %D%/libruntime.la libaccel.la -lm
 tests_train_device_DEPENDENCIES = %D%/libruntime.la libaccel.la \
 	%D%/libaccel-cuda.la %D%/libaccel-nccl.la
+
+# And by CUDA's own compiler, for who has a GPU.
+if HAVE_NVCC
+check_PROGRAMS += tests/train/device-gpu
+TESTS += tests/train/device-gpu
+tests_train_device_gpu_SOURCES = tests/train/folder.h tests/train/port.h \
+	tests/tap.h
+tests_train_device_gpu_LDADD = tests/train/device-gpu.o libaccel.la \
+	$(CUDA_LIBS) -lstdc++ -lm
+tests/train/device-gpu.o: tests/train/device.cu runtime/train/accel.h
+	@$(MKDIR_P) tests/train
+	$(AM_V_NVCC)$(SHELL) $(top_srcdir)/runtime/device/nvcc.sh $(NVCC) \
+	    $(AM_NVCCFLAGS) $(NVCCFLAGS) -Wall -Wextra -c -o $@ \
+	    $(top_srcdir)/tests/train/device.cu
+endif
