@@ -20,7 +20,7 @@
 extern char **environ;
 
 int
-probe_spawn(char *const argv[], pid_t *child, int *from)
+probe_spawn(char *const argv[], bool errors, pid_t *child, int *from)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -32,7 +32,11 @@ probe_spawn(char *const argv[], pid_t *child, int *from)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, pipes[1], 1);
-	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+	if (errors)
+		posix_spawn_file_actions_adddup2(&files, pipes[1], 2);
+	else
+		posix_spawn_file_actions_addopen(&files, 2, "/dev/null",
+		    O_WRONLY, 0);
 	posix_spawnattr_init(&attr);
 	/* Who holds signals back, as a screen does, does it for itself. */
 	sigemptyset(&none);
@@ -46,6 +50,7 @@ probe_spawn(char *const argv[], pid_t *child, int *from)
 	close(pipes[1]);
 	if (status) {
 		close(pipes[0]);
+		errno = status;
 		return -1;
 	}
 	*from = pipes[0];

@@ -65,7 +65,7 @@ probe_packages(struct strv *facts, const char *python, int ms,
 	pid_t child;
 	int status = 0;
 
-	if (probe_spawn(argv, &child, &p.fd)) {
+	if (probe_spawn(argv, false, &child, &p.fd)) {
 		err_set(err, "%s: there is no such program", python);
 		return err_hint(err, "ACCEL_PYTHON names another; "
 		    "--no_python asks none");

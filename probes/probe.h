@@ -34,8 +34,9 @@ int  probe_python_start(pid_t *child, int *from);
 int  probe_python_take(struct machine *m, const char *said, struct err *err);
 
 /* Starts a program, found on PATH, in a process group of its own, with its
- * output in a pipe and nothing else.  0 or -1. */
-int  probe_spawn(char *const argv[], pid_t *child, int *from);
+ * output in a pipe, its errors as well or nowhere, and no signal held back.  0,
+ * or -1 with errno. */
+int  probe_spawn(char *const argv[], bool errors, pid_t *child, int *from);
 
 /* Somebody on this machine has that TCP port now. */
 bool probe_port_busy(long port);

@@ -27,7 +27,7 @@ probe_python_start(pid_t *child, int *from)
 {
 	char *argv[] = { "python3", "-c", (char *)script, NULL };
 
-	return probe_spawn(argv, child, from);
+	return probe_spawn(argv, false, child, from);
 }
 
 int

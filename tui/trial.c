@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "probes/probe.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
 #include "tui/form.h"
@@ -59,41 +59,6 @@ write_file(struct trial *t, const struct form *f, struct err *err)
 	    "cannot write %s", t->file);
 }
 
-/* In a group of its own, its errors with its output, and with no signal held
- * back: the screen holds them for itself. */
-static int
-spawn(char *const argv[], pid_t *child, int *from)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int pipes[2], status;
-
-	if (pipe2(pipes, O_CLOEXEC))
-		return -1;
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, pipes[1], 1);
-	posix_spawn_file_actions_adddup2(&files, pipes[1], 2);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-	    POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setsigmask(&attr, &none);
-	status = posix_spawnp(child, argv[0], &files, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	close(pipes[1]);
-	if (status) {
-		close(pipes[0]);
-		errno = status;
-		return -1;
-	}
-	*from = pipes[0];
-	return 0;
-}
-
 int
 trial_start(struct trial *t, const struct form *f, struct err *err)
 {
@@ -108,7 +73,7 @@ trial_start(struct trial *t, const struct form *f, struct err *err)
 	}
 	find_accel(accel, sizeof accel);
 	argv[3] = t->file;
-	if (spawn(argv, &t->child, &t->from)) {
+	if (probe_spawn(argv, true, &t->child, &t->from)) {
 		err_set(err, "cannot start %s test: %s", accel,
 		    strerror(errno));
 		t->child = 0;

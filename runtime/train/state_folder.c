@@ -84,11 +84,11 @@ check_old(const char *path, struct err *err)
 	return err_hint(err, "give a folder of its own");
 }
 
-/* Removes the files of the folder open as fd, and nothing below it. */
-static int
-empty(int fd, const char *path, struct err *err)
+int
+state_folder_each(int dir, const char *path, int (*fn)(int dir, int other,
+    const char *name), int other, struct err *err)
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *e;
 	int ret = 0;
@@ -102,11 +102,18 @@ empty(int fd, const char *path, struct err *err)
 	while (ret == 0 && (e = readdir(d)) != NULL)
 		if (strcmp(e->d_name, ".") != 0 &&
 		    strcmp(e->d_name, "..") != 0 &&
-		    unlinkat(fd, e->d_name, 0) < 0)
-			ret = err_set(err, "%s/%s is left there: %s", path,
-			    e->d_name, strerror(errno));
+		    fn(dir, other, e->d_name) < 0)
+			ret = err_set(err, "%s/%s: %s", path, e->d_name,
+			    strerror(errno));
 	closedir(d);
 	return ret;
+}
+
+int
+state_folder_drop(int dir, int other, const char *name)
+{
+	(void)other;
+	return unlinkat(dir, name, 0);
 }
 
 static int
@@ -118,7 +125,7 @@ remove_folder(const char *path, struct err *err)
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_set(err, "%s: %s", path,
 		    strerror(errno));
-	ret = empty(fd, path, err);
+	ret = state_folder_each(fd, path, state_folder_drop, -1, err);
 	close(fd);
 	if (ret == 0 && rmdir(path) < 0)
 		ret = err_set(err, "%s: %s", path, strerror(errno));
@@ -215,7 +222,7 @@ state_folder_begin(struct state_folder *f, const char *path, struct err *err)
 		err_set(err, "%s: another process is saving there", f->path);
 		goto failed;
 	}
-	if (empty(f->fd, f->temp, err) != 0)
+	if (state_folder_each(f->fd, f->temp, state_folder_drop, -1, err) != 0)
 		goto failed;
 	return 0;
 failed:

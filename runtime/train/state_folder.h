@@ -29,6 +29,13 @@ int  state_folder_commit(struct state_folder *f, struct err *err);
 /* Removes it and frees. */
 void state_folder_abort(struct state_folder *f);
 
+/* Calls fn for each name in the folder that is open as "dir" (path: for
+ * messages), until it returns -1 with errno.  "other" is passed on. */
+int  state_folder_each(int dir, const char *path, int (*fn)(int dir,
+    int other, const char *name), int other, struct err *err);
+/* For it: removes that file. */
+int  state_folder_drop(int dir, int other, const char *name);
+
 /* Automatic names, as Accelerate's: FOLDER/checkpoints/checkpoint_N.  The next
  * one is the highest there plus one, and the last one the highest; the caller
  * frees.  Last: NULL with an error where there is none. */

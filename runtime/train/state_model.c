@@ -11,6 +11,7 @@
 
 #include "runtime/base/file.h"
 #include "runtime/train/state.h"
+#include "runtime/train/state_folder.h"
 
 #include "runtime/base/banned.h"
 
@@ -28,31 +29,6 @@ is_shard(const char *name)
 	    &end) == 2 && end > 0 && name[end] == '\0';
 }
 
-/* Moves what is in "from" into "to", or removes shards of "to" that are not
- * among "keep"; all are open folders. */
-static int
-each(int dir, const char *path, int (*fn)(int dir, int other,
-    const char *name), int other, struct err *err)
-{
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *e;
-	int ret = 0;
-
-	if (d == NULL) {
-		ret = err_set(err, "%s: %s", path, strerror(errno));
-		if (copy >= 0)
-			close(copy);
-		return ret;
-	}
-	while (ret == 0 && (e = readdir(d)) != NULL)
-		if (e->d_name[0] != '.' && fn(dir, other, e->d_name) < 0)
-			ret = err_set(err, "%s/%s: %s", path, e->d_name,
-			    strerror(errno));
-	closedir(d);
-	return ret;
-}
-
 static int
 move_shard(int from, int to, const char *name)
 {
@@ -63,8 +39,7 @@ move_shard(int from, int to, const char *name)
 static int
 drop_shard(int dir, int other, const char *name)
 {
-	(void)other;
-	return is_shard(name) ? unlinkat(dir, name, 0) : 0;
+	return is_shard(name) ? state_folder_drop(dir, other, name) : 0;
 }
 
 static int
@@ -88,22 +63,15 @@ put_in_place(int temp, int dir, const char *path, struct err *err)
 			return err_set(err, "%s/%s: %s", path, ONE,
 			    strerror(errno));
 		return drop(dir, path, INDEX, err) != 0 ? -1 :
-		    each(dir, path, drop_shard, -1, err);
+		    state_folder_each(dir, path, drop_shard, -1, err);
 	}
 	if (drop(dir, path, INDEX, err) != 0 ||
-	    each(dir, path, drop_shard, -1, err) != 0 ||
-	    each(temp, path, move_shard, dir, err) != 0)
+	    state_folder_each(dir, path, drop_shard, -1, err) != 0 ||
+	    state_folder_each(temp, path, move_shard, dir, err) != 0)
 		return -1;
 	if (renameat(temp, INDEX, dir, INDEX) < 0)
 		return err_set(err, "%s/%s: %s", path, INDEX, strerror(errno));
 	return drop(dir, path, ONE, err);
-}
-
-static int
-drop_any(int dir, int other, const char *name)
-{
-	(void)other;
-	return unlinkat(dir, name, 0);
 }
 
 static int
@@ -127,7 +95,8 @@ write_model(const struct state_set *s, const char *path, uint64_t shard,
 		ret = state_set_write(s, temp, temp_path, shard, false, err);
 		if (ret == 0)
 			ret = put_in_place(temp, dir, path, err);
-		each(temp, temp_path, drop_any, -1, &ignored);
+		state_folder_each(temp, temp_path, state_folder_drop, -1,
+		    &ignored);
 		close(temp);
 		rmdir(temp_path);
 	}
