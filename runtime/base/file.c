@@ -82,6 +82,19 @@ write_all(int fd, const char *data, size_t n)
 	return 0;
 }
 
+static int
+write_pieces(int fd, file_next next, void *user)
+{
+	size_t	 room = 1 << 18, n;
+	char	*piece = malloc(room);
+	int	 ret = piece ? 0 : -1;
+
+	while (ret == 0 && (n = next(user, piece, room)) > 0)
+		ret = write_all(fd, piece, n);
+	free(piece);
+	return ret;
+}
+
 /* Makes the folder that the file is in. */
 static int
 make_folder(const char *path, struct err *err)
@@ -125,8 +138,15 @@ open_beside(const char *path, char **temp, struct err *err)
 	return fd;
 }
 
+struct content {
+	const void	*data;
+	size_t		 n;
+	file_next	 next;		/* NULL: it is n bytes at data */
+	void		*user;
+};
+
 static int
-replace(const char *path, const void *data, size_t n, unsigned mode, bool sync,
+replace(const char *path, const struct content *c, unsigned mode, bool sync,
     struct err *err)
 {
 	struct stat	 st;
@@ -148,7 +168,8 @@ replace(const char *path, const void *data, size_t n, unsigned mode, bool sync,
 		goto out;
 	if (there)
 		mode = st.st_mode & 07777;
-	if (write_all(fd, data, n) < 0 || fchmod(fd, (mode_t)mode) < 0 ||
+	if ((c->next ? write_pieces(fd, c->next, c->user) :
+	    write_all(fd, c->data, c->n)) < 0 || fchmod(fd, (mode_t)mode) < 0 ||
 	    (sync && fsync(fd) < 0) || rename(temp, real) < 0) {
 		err_set(err, "%s: %s", path, strerror(errno));
 		unlink(temp);
@@ -167,14 +188,24 @@ int
 file_replace(const char *path, const void *data, size_t n, unsigned mode,
     struct err *err)
 {
-	return replace(path, data, n, mode, true, err);
+	return replace(path, &(struct content){ data, n, NULL, NULL }, mode,
+	    true, err);
+}
+
+int
+file_replace_by(const char *path, file_next next, void *user, unsigned mode,
+    struct err *err)
+{
+	return replace(path, &(struct content){ NULL, 0, next, user }, mode,
+	    true, err);
 }
 
 int
 file_note(const char *path, const void *data, size_t n, unsigned mode,
     struct err *err)
 {
-	return replace(path, data, n, mode, false, err);
+	return replace(path, &(struct content){ data, n, NULL, NULL }, mode,
+	    false, err);
 }
 
 const char *

@@ -17,7 +17,13 @@ int file_read(const char *path, struct buf *out, struct err *err);
 int file_replace(const char *path, const void *data, size_t n, unsigned mode,
     struct err *err);
 
-/* The same for what may be lost when the machine stops at once: it does not
+/* The same by pieces: "next" puts at most "room" bytes in "to" and returns how
+ * many; 0 is the end. */
+typedef size_t (*file_next)(void *user, char *to, size_t room);
+int file_replace_by(const char *path, file_next next, void *user,
+    unsigned mode, struct err *err);
+
+/* file_replace for what may be lost when the machine stops at once: it does not
  * wait for the disk. */
 int file_note(const char *path, const void *data, size_t n, unsigned mode,
     struct err *err);

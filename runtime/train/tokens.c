@@ -156,37 +156,49 @@ accel_source_tokens(const char *const *paths, int npath,
 	return ACCEL_OK;
 }
 
+struct writing {
+	const int32_t	*token;
+	int64_t		 n, done;
+	int		 width;
+	bool		 begun;
+};
+
+/* A piece of the file: its head, then tokens. */
+static size_t
+next_piece(void *user, char *to, size_t room)
+{
+	struct writing	*w = user;
+	size_t		 at = 0, width = (size_t)w->width;
+
+	if (!w->begun) {
+		memset(to, 0, TOKENS_HEAD);
+		memcpy(to, tokens_magic, sizeof(tokens_magic));
+		le_put(to + 8, TOKENS_VERSION, 4);
+		le_put(to + 12, (uint64_t)w->width, 4);
+		le_put(to + 16, (uint64_t)w->n, 8);
+		at = TOKENS_HEAD;
+		w->begun = true;
+	}
+	for (; w->done < w->n && at + width <= room; at += width)
+		le_put(to + at, (uint64_t)w->token[w->done++], w->width);
+	return at;
+}
+
 accel_status
 accel_tokens_write(const char *path, const int32_t *tokens, int64_t n,
     int width)
 {
-	size_t	 bytes = TOKENS_HEAD + (size_t)n * (size_t)width;
-	char	*file;
-	int	 rc;
+	struct writing w = { .token = tokens, .n = n, .width = width };
 
 	if (n < 1 || (width != 2 && width != 4))
 		return accel__fail(ACCEL_EINVAL, "accel_tokens_write: %lld "
 		    "tokens of %d bytes are not to be written", (long long)n,
 		    width);
-	file = calloc(1, bytes);
-	if (file == NULL)
-		return accel__fail(ACCEL_ENOMEM, "%s: no memory for %zu bytes",
-		    path, bytes);
-	memcpy(file, tokens_magic, sizeof(tokens_magic));
-	le_put(file + 8, TOKENS_VERSION, 4);
-	le_put(file + 12, (uint64_t)width, 4);
-	le_put(file + 16, (uint64_t)n, 8);
-	for (int64_t i = 0; i < n; i++) {
-		if (tokens[i] < 0 || (width == 2 && tokens[i] > UINT16_MAX)) {
-			free(file);
+	for (int64_t i = 0; i < n; i++)
+		if (tokens[i] < 0 || (width == 2 && tokens[i] > UINT16_MAX))
 			return accel__fail(ACCEL_EINVAL, "%s: token %lld is "
 			    "%d, which %d bytes do not hold", path,
 			    (long long)i, (int)tokens[i], width);
-		}
-		le_put(file + TOKENS_HEAD + i * width, (uint64_t)tokens[i],
-		    width);
-	}
-	rc = file_replace(path, file, bytes, 0644, accel__err());
-	free(file);
-	return rc == 0 ? ACCEL_OK : ACCEL_EIO;
+	return file_replace_by(path, next_piece, &w, 0644,
+	    accel__err()) == 0 ? ACCEL_OK : ACCEL_EIO;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -183,6 +184,70 @@ token_files(void)
 }
 
 /* Each damage and what is said. */
+/* Memory of this process's own that it has now. */
+static rlim_t
+data_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long long data = 0;
+
+	if (file != NULL && fscanf(file, "%*u %*u %*u %*u %*u %llu",
+	    &data) != 1)
+		data = 0;
+	if (file != NULL)
+		fclose(file);
+	return (rlim_t)data * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Neither writing nor reading takes memory by the size of the file. */
+static void
+large_tokens(void)
+{
+	enum { N = 20 << 20, SEQ = 1023 };
+	int32_t			*t = malloc(N * sizeof(*t));
+	int32_t			*out = malloc((SEQ + 1) * sizeof(*out));
+	void *volatile		 much;
+	const char		*paths[] = { path };
+	accel_tokens		 config = ACCEL_TOKENS_INIT;
+	accel_source		*s = NULL;
+	struct rlimit		 old, low;
+	accel_status		 st;
+	int			 wrong = 0;
+
+#ifdef __SANITIZE_ADDRESS__
+	free(t);
+	free(out);
+	skip("AddressSanitizer wants memory of its own");
+	return;
+#endif
+	if (t == NULL || out == NULL || getrlimit(RLIMIT_DATA, &old) != 0)
+		abort();
+	for (int i = 0; i < N; i++)
+		t[i] = (int32_t)((unsigned)i * 2654435761u >> 16);
+	low = old;
+	low.rlim_cur = data_bytes() + (4 << 20);
+	setrlimit(RLIMIT_DATA, &low);
+	much = malloc(N * 2);
+	ok(much == NULL, "there is no memory for 40 MiB");
+	free(much);
+	st = accel_tokens_write(path, t, N, 2);
+	ok(st == ACCEL_OK, "40 MiB of tokens are written (%s)",
+	    st == ACCEL_OK ? "" : accel_errmsg());
+	config.seq = SEQ;
+	st = accel_source_tokens(paths, 1, &config, &s);
+	ok(st == ACCEL_OK && accel_source_count(s) == N / SEQ, "and opened");
+	for (int64_t i = 0; st == ACCEL_OK && i < accel_source_count(s); i++) {
+		if (s->ops->read(s, i, out, s->row_bytes, NULL) != 0)
+			wrong++;
+		wrong += memcmp(out, t + i * SEQ, s->row_bytes) != 0;
+	}
+	ok(wrong == 0, "and every row is what was written");
+	setrlimit(RLIMIT_DATA, &old);
+	accel_source_free(s);
+	free(t);
+	free(out);
+}
+
 static void
 token_damage(void)
 {
@@ -444,6 +509,7 @@ main(void)
 	snprintf(index_path, sizeof(index_path), "%s.idx", path);
 	memory();
 	token_files();
+	large_tokens();
 	token_damage();
 	records();
 	crafted_index();
