@@ -2,6 +2,7 @@
 #include "runtime/device/device.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,22 @@ open_plugin(const char *name, struct err *err)
 	return ops;
 }
 
+/* The backend's own threads (UCX has one) leave the program's signals alone.
+ * All ranks are there by now, so this holds signals up for a moment only. */
+static int
+open_quietly(const struct device_ops *ops, void **state,
+    const struct device_host *host, struct err *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = ops->open(state, host, err);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
 int
 device_open(struct device *dev, const char *name,
     const struct device_host *given, struct err *err)
@@ -79,7 +96,7 @@ device_open(struct device *dev, const char *name,
 	ops = open_plugin(name, err);
 	if (ops == NULL)
 		return -1;
-	if (ops->open(&state, &host, err) != 0)
+	if (open_quietly(ops, &state, &host, err) != 0)
 		return ctl_dead(ctl) >= 0 ? ctl_why(ctl, err) : -1;
 	dev->state = guard_new(ops, state, ctl, host.rank, host.world);
 	if (dev->state == NULL) {

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "runtime/base/thread.h"
 
 #include "runtime/base/banned.h"
 
@@ -227,7 +228,6 @@ static int
 start(struct feed *f, struct err *err)
 {
 	pthread_condattr_t	attr;
-	sigset_t		all, old;
 	int			rc;
 
 	pthread_condattr_init(&attr);
@@ -235,10 +235,7 @@ start(struct feed *f, struct err *err)
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->change, &attr);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&f->thread, NULL, run, f);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = thread_start(&f->thread, run, f);
 	f->threaded = rc == 0;
 	if (rc == 0)
 		return 0;

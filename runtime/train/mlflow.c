@@ -19,7 +19,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/thread.h"
 #include "runtime/train/track.h"
 
 #include "runtime/base/banned.h"
@@ -359,7 +359,6 @@ static int
 mlflow_open(void **state, const char *where, int rank, struct err *err)
 {
 	struct mlflow *m = calloc(1, sizeof(*m));
-	sigset_t all, before;
 	int code;
 
 	(void)rank;
@@ -375,10 +374,7 @@ mlflow_open(void **state, const char *where, int rank, struct err *err)
 	if (m->curl == NULL || m->metrics == NULL || m->params == NULL) {
 		err_nomem(err);
 	} else if (read_where(m, where, err) == 0) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		code = pthread_create(&m->thread, NULL, work, m);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
+		code = thread_start(&m->thread, work, m);
 		if (code == 0) {
 			*state = m;
 			return 0;

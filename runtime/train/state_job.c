@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* state_job: one save, in the calling thread or in one of its own. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "runtime/base/thread.h"
 #include "runtime/train/state.h"
 #include "runtime/train/state_folder.h"
 
@@ -112,7 +112,6 @@ state_job_start(struct state_job *j, struct state_room *room,
 {
 	pthread_condattr_t attr;
 	pthread_t thread;
-	sigset_t all, before;
 	int code;
 
 	j->room = *room;
@@ -126,11 +125,7 @@ state_job_start(struct state_job *j, struct state_room *room,
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&j->over, &attr);
 	pthread_condattr_destroy(&attr);
-	/* Signals are the program's: its threads get them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&thread, NULL, work, j);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	code = thread_start(&thread, work, j);
 	if (code == 0) {
 		pthread_detach(thread);
 		return 0;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "runtime/base/err.h"
 #include "runtime/base/safetensors.h"
 #include "runtime/base/safetensors_write.h"
+#include "runtime/base/thread.h"
 #include "runtime/train/state_set.h"
 
 #include "runtime/base/banned.h"
@@ -103,17 +103,13 @@ static void
 sum_begin(struct sum *s, const struct piece *piece, size_t count)
 {
 	uint64_t bytes = 0;
-	sigset_t all, before;
 
 	*s = (struct sum){ .piece = piece, .count = count };
 	for (size_t i = 0; i < count; i++)
 		bytes += piece[i].bytes;
 	if (bytes < 4 * PIECE)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	s->beside = pthread_create(&s->thread, NULL, sum_up, s) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	s->beside = thread_start(&s->thread, sum_up, s) == 0;
 }
 
 static uint32_t

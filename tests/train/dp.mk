@@ -16,3 +16,8 @@ check_PROGRAMS += tests/train/faults
 TESTS += tests/train/faults
 tests_train_faults_SOURCES = tests/train/faults.c tests/train/port.h tests/train/world.h tests/tap.h
 tests_train_faults_LDADD   = runtime/train/libtrain.la
+
+check_PROGRAMS += tests/train/signals
+TESTS += tests/train/signals
+tests_train_signals_SOURCES = tests/train/signals.c tests/train/folder.h tests/train/world.h tests/tap.h
+tests_train_signals_LDADD   = runtime/train/libtrain.la
