@@ -34,9 +34,10 @@
  * the rank that has not come and ends the job (600; 0: no limit); ACCEL_DEBUG,
  * 1, on all ranks, to compare each collective's arguments and after each step
  * the parameters; ACCEL_PROGRESS, 0 for no thread; ACCEL_BACKEND, mpi or nccl
- * (mpi; with ACCEL_CUDA nccl); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or ACCEL_TRACK_FD, a file
- * or a descriptor for whoever watches; ACCEL_PROFILE, a prefix for traces;
- * ACCEL_SAVE_TIMEOUT, seconds that a save under way may take (600).
+ * (mpi; with ACCEL_CUDA nccl); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or
+ * ACCEL_TRACK_FD, a file or a descriptor for whoever watches; ACCEL_PROFILE, a
+ * prefix for traces; ACCEL_SAVE_TIMEOUT, seconds that a save under way may take
+ * (600).
  * None set: one process alone.
  */
 #ifndef ACCEL_H
@@ -165,7 +166,7 @@ typedef struct {
  * waits for the GPU only where a number is needed there (a norm, an overflow, a
  * checkpoint), and for a bucket's exchange before the same bucket's next one.
  * Exchanges go by NCCL, or with ACCEL_BACKEND=mpi through the host's memory.
- * libaccel(3), GPUS, has the rest.
+ * libaccel(3), GPUs, has the rest.
  */
 
 /* Meets the other ranks.  config NULL: all from the environment.  On failure
@@ -286,9 +287,10 @@ accel_status accel_clip_grad_value(accel *a, float most);
 typedef struct {
 	int		 unit, tensor;
 	size_t		 offset, n;	/* elements of that tensor */
-	/* At the offset.  Where param is 16 bits wide, "master" are its values in
-	 * F32 and grad and state are F32 as well: update master, then round it
-	 * to param.  Else master is NULL and all are of dtype. */
+	/* At the offset, in config.memory.  Where param is 16 bits wide,
+	 * "master" are its values in F32 and grad and state are F32 as well:
+	 * update master, then round it to param.  Else master is NULL and all
+	 * are of dtype. */
 	void		*param, *grad;
 	float		*master;
 	void		*state[4];
@@ -317,7 +319,8 @@ accel_status accel_step(accel *a, accel_update_fn fn, void *user);
 
 typedef struct {
 	int		 index, last;	/* last: 1 for the last one of a step */
-	void		*data;		/* this rank's sums, n elements */
+	void		*data;		/* this rank's sums, n elements; of
+					   config.memory */
 	size_t		 n;
 	accel_dtype	 dtype;		/* F32 or F64 */
 	int		 round;		/* from 0 */

@@ -12,6 +12,7 @@
 #include <cuda_runtime.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -467,7 +468,7 @@ one_step(struct model *m, struct result *out)
 
 /* In the middle of an accumulation: all of it into a folder, and from there. */
 static accel_status
-by_disk(struct model *m, const char *dir)
+by_disk(struct model *m, const char *dir, const char *from)
 {
 	accel_save_args args = ACCEL_SAVE_INIT;
 	accel_status st;
@@ -490,7 +491,7 @@ by_disk(struct model *m, const char *dir)
 		CUDA(cudaMemsetAsync(m->mean, 1, sizeof(*m->mean), m->stream));
 	else if (st == ACCEL_OK)
 		memset(m->mean, 1, sizeof(*m->mean));
-	return st == ACCEL_OK ? accel_load_state(m->a, dir) : st;
+	return st == ACCEL_OK ? accel_load_state(m->a, from) : st;
 }
 
 static int
@@ -507,7 +508,7 @@ static void
 run_one(int index, bool on_gpu, struct result *out)
 {
 	struct model m = {};
-	char name[40];
+	char name[40], own_name[40];
 	size_t at = 0;
 	accel_status st;
 	int before;
@@ -523,9 +524,15 @@ run_one(int index, bool on_gpu, struct result *out)
 			st = one_step(&m, out);
 			if (st != ACCEL_OK || m.run.extra != SAVED)
 				continue;
-			snprintf(name, sizeof(name), "%d-%d-%d-%d",
+			/* Now from its own, now from what the host saved. */
+			snprintf(own_name, sizeof(own_name), "%s%d-%d-%d-%d",
+			    on_gpu ? "gpu" : "host", accel_world(m.a), index,
+			    m.step, m.micro);
+			snprintf(name, sizeof(name), "%s%d-%d-%d-%d",
+			    on_gpu && m.micro == 0 ? "gpu" : "host",
 			    accel_world(m.a), index, m.step, m.micro);
-			st = by_disk(&m, in_folder(name));
+			st = by_disk(&m, in_folder(own_name),
+			    in_folder(name));
 		}
 	out->waits = waits() - before;
 	if (st == ACCEL_OK && m.run.extra == LOCAL)
@@ -709,6 +716,64 @@ compare(int host, int mode)
 	}
 }
 
+/* ---- a rank that dies ------------------------------------------------------------ */
+
+/* Rank 1 dies in step 3, with its part of the exchange enqueued or not; rank 0,
+ * whose steps wait for nothing, has to notice and to get away. */
+static int
+doomed(int rank, int port, int enqueued)
+{
+	struct model m = {};
+	accel_status st;
+
+	alarm(100);
+	setenv("ACCEL_BACKEND", "nccl", 1);
+	set_number("RANK", rank);
+	set_number("LOCAL_RANK", 0);
+	set_number("WORLD_SIZE", 2);
+	set_number("MASTER_PORT", port);
+	m.on_gpu = 1;
+	model_open(&m);
+	st = begin(&m);
+	for (m.step = 0; st == ACCEL_OK && m.step < STEPS * 100; m.step++) {
+		if (rank == 1 && m.step == 3) {
+			if (enqueued)
+				accel_backward(m.a, backward, &m);
+			raise(SIGKILL);
+		}
+		st = accel_backward(m.a, backward, &m);
+		if (st == ACCEL_OK)
+			st = make_step(&m);
+	}
+	if (st != ACCEL_EPEER || strstr(accel_errmsg(), "rank 1") == NULL) {
+		fprintf(stderr, "%d in step %d: %s\n", (int)st, m.step,
+		    accel_errmsg());
+		return 1;
+	}
+	/* Rank 1 had three of them. */
+	if (m.step > 6) {
+		fprintf(stderr, "noticed in step %d\n", m.step);
+		return 1;
+	}
+	accel_fini(m.a);
+	model_close(&m);
+	return 0;
+}
+
+static void
+death(int enqueued)
+{
+	int port = free_ports(1), status, good = 0;
+
+	for (int r = 0; r < 2; r++)
+		if (fork() == 0)
+			_exit(doomed(r, port, enqueued));
+	while (wait(&status) > 0)
+		good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	ok(good == 1, "a rank that dies with %s is named, and leaves nobody "
+	    "hanging", enqueued ? "its exchange enqueued" : "no exchange");
+}
+
 /* ---- what is refused -------------------------------------------------------------- */
 
 static void
@@ -804,6 +869,8 @@ main(void)
 		if (launch(NCCL2))
 			compare(HOST2, NCCL2);
 		unsetenv("FAKE_CUDA_EAGER");
+		death(0);
+		death(1);
 		if (launch(MPI2))
 			compare(HOST2, MPI2);
 	}

@@ -21,8 +21,9 @@ struct fake_dim {
 };
 extern fake_dim blockIdx, threadIdx, blockDim, gridDim;
 
-/* Has the stream run fn, with the GPU's memory in reach, when it comes to it. */
-void fake_enqueue(cudaStream_t stream, std::function<void()> fn);
+/* Has the stream run fn, with the GPU's memory in reach, when it comes to it;
+ * and again and again until it is true. */
+void fake_enqueue(cudaStream_t stream, std::function<bool()> fn);
 
 template <typename... P, typename... A>
 void
@@ -38,6 +39,7 @@ fake_launch(cudaStream_t stream, unsigned blocks, unsigned threads,
 			for (threadIdx.x = 0; threadIdx.x < threads;
 			    threadIdx.x++)
 				std::apply(kernel, given);
+		return true;
 	});
 }
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,7 +19,7 @@
 #include "tests/fake/cuda/launch.hh"
 #include "tests/fake/cuda/nccl.h"
 
-enum { RANKS = 4, LIMIT_S = 60 };
+enum { RANKS = 4 };
 static const size_t PIECE = 1 << 16;
 
 struct shared {
@@ -31,27 +30,66 @@ struct shared {
 struct fake_comm {
 	shared	*all;
 	int	 world, rank;
+	bool	 aborted;
 };
 
-static void
-meet(fake_comm *c)
-{
-	unsigned round = c->all->round;
-	time_t end = time(nullptr) + LIMIT_S;
+/* All ranks at one point: true when they are, to be asked until then. */
+struct meeting {
+	bool	 came;
+	unsigned round;
 
-	if (++c->all->came == (unsigned)c->world) {
-		c->all->came = 0;
-		c->all->round++;
-		return;
-	}
-	while (c->all->round == round) {
-		if (time(nullptr) > end) {
-			fprintf(stderr, "the fake NCCL: rank %d waits in "
-			    "vain\n", c->rank);
-			abort();
+	bool
+	over(fake_comm *c)
+	{
+		if (c->aborted)
+			return true;
+		if (!came) {
+			came = true;
+			round = c->all->round;
+			if (++c->all->came == (unsigned)c->world) {
+				c->all->came = 0;
+				c->all->round++;
+			}
 		}
-		sched_yield();
+		if (c->all->round == round)
+			return false;
+		came = false;
+		return true;
 	}
+};
+
+/* An operation on n bytes, piece by piece: each rank shows its own, and when all
+ * have, takes what it needs of all. */
+static void
+exchange(fake_comm *c, cudaStream_t stream, size_t n,
+    std::function<void(size_t at, size_t k)> show,
+    std::function<void(size_t at, size_t k)> take)
+{
+	size_t at = 0;
+	int stage = 0;
+	meeting m = {};
+
+	fake_enqueue(stream, [=]() mutable {
+		for (; at < n; at += PIECE) {
+			size_t k = n - at < PIECE ? n - at : PIECE;
+
+			if (stage == 0) {
+				show(at, k);
+				stage = 1;
+			}
+			if (stage == 1) {
+				if (!m.over(c))
+					return false;
+				if (!c->aborted)
+					take(at, k);
+				stage = 2;
+			}
+			if (!m.over(c))
+				return false;
+			stage = 0;
+		}
+		return true;
+	});
 }
 
 static size_t
@@ -125,25 +163,19 @@ ncclResult_t
 ncclAllReduce(const void *in, void *out, size_t n, ncclDataType_t type,
     ncclRedOp_t op, ncclComm_t c, cudaStream_t stream)
 {
-	size_t size = size_of(type), most = PIECE / size;
+	size_t size = size_of(type);
 
 	if (!ours(in) || !ours(out))
 		return ncclInvalidArgument;
-	fake_enqueue(stream, [=] {
-		for (size_t at = 0, k; at < n; at += k) {
-			char *to = (char *)out + at * size;
+	exchange(c, stream, n * size, [=](size_t at, size_t k) {
+		memcpy(c->all->piece[c->rank], (const char *)in + at, k);
+	}, [=](size_t at, size_t k) {
+		char *to = (char *)out + at;
 
-			k = n - at < most ? n - at : most;
-			memcpy(c->all->piece[c->rank],
-			    (const char *)in + at * size, k * size);
-			meet(c);
-			memcpy(to, c->all->piece[0], k * size);
-			for (int r = 1; r < c->world; r++)
-				for (size_t i = 0; i < k; i++)
-					reduce_one(to, c->all->piece[r], i,
-					    type, op);
-			meet(c);
-		}
+		memcpy(to, c->all->piece[0], k);
+		for (int r = 1; r < c->world; r++)
+			for (size_t i = 0; i < k / size; i++)
+				reduce_one(to, c->all->piece[r], i, type, op);
 	});
 	return ncclSuccess;
 }
@@ -154,17 +186,10 @@ ncclBroadcast(const void *in, void *out, size_t n, ncclDataType_t type,
 {
 	if (!ours(in) || !ours(out))
 		return ncclInvalidArgument;
-	n *= size_of(type);
-	fake_enqueue(stream, [=] {
-		for (size_t at = 0, k; at < n; at += k) {
-			k = n - at < PIECE ? n - at : PIECE;
-			if (c->rank == root)
-				memcpy(c->all->piece[0],
-				    (const char *)in + at, k);
-			meet(c);
-			memcpy((char *)out + at, c->all->piece[0], k);
-			meet(c);
-		}
+	exchange(c, stream, n * size_of(type), [=](size_t at, size_t k) {
+		memcpy(c->all->piece[c->rank], (const char *)in + at, k);
+	}, [=](size_t at, size_t k) {
+		memcpy((char *)out + at, c->all->piece[root], k);
 	});
 	return ncclSuccess;
 }
@@ -176,17 +201,12 @@ ncclAllGather(const void *in, void *out, size_t n, ncclDataType_t type,
 	if (!ours(in) || !ours(out))
 		return ncclInvalidArgument;
 	n *= size_of(type);
-	fake_enqueue(stream, [=] {
-		for (size_t at = 0, k; at < n; at += k) {
-			k = n - at < PIECE ? n - at : PIECE;
-			memcpy(c->all->piece[c->rank], (const char *)in + at,
-			    k);
-			meet(c);
-			for (int r = 0; r < c->world; r++)
-				memcpy((char *)out + (size_t)r * n + at,
-				    c->all->piece[r], k);
-			meet(c);
-		}
+	exchange(c, stream, n, [=](size_t at, size_t k) {
+		memcpy(c->all->piece[c->rank], (const char *)in + at, k);
+	}, [=](size_t at, size_t k) {
+		for (int r = 0; r < c->world; r++)
+			memcpy((char *)out + (size_t)r * n + at,
+			    c->all->piece[r], k);
 	});
 	return ncclSuccess;
 }
@@ -226,8 +246,9 @@ ncclCommInitRank(ncclComm_t *comm, int world, ncclUniqueId id, int rank)
 		close(fd);
 	if (map == MAP_FAILED)
 		return ncclSystemError;
-	*comm = new fake_comm{ (shared *)map, world, rank };
-	meet(*comm);
+	*comm = new fake_comm{ (shared *)map, world, rank, false };
+	for (meeting m = {}; !m.over(*comm); )
+		sched_yield();
 	if (rank == 0)
 		unlink(id.internal);
 	return ncclSuccess;
@@ -241,9 +262,12 @@ ncclCommDestroy(ncclComm_t c)
 	return ncclSuccess;
 }
 
+/* What it was in comes to its end, with whatever result. */
 ncclResult_t
 ncclCommAbort(ncclComm_t c)
 {
+	c->aborted = true;
+	cudaDeviceSynchronize();
 	return ncclCommDestroy(c);
 }
 

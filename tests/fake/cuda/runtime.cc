@@ -12,7 +12,9 @@
  *
  * One thread.
  */
+#include <sched.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -57,22 +59,21 @@ on_gpu(const void *p)
 struct fake_stream {
 	bool eager;
 	uint64_t issued, done;
-	std::deque<std::function<void()>> queue;
+	std::deque<std::function<bool()>> queue;
 
-	void
+	/* As far as it gets now. */
+	bool
 	run(uint64_t until)
 	{
 		if (done >= until)
-			return;
+			return true;
 		allow(true);
-		while (done < until && !queue.empty()) {
-			auto fn = queue.front();
-
+		while (done < until && queue.front()()) {
 			queue.pop_front();
-			fn();
 			done++;
 		}
 		allow(false);
+		return done >= until;
 	}
 };
 
@@ -94,7 +95,7 @@ of(cudaStream_t stream)
 }
 
 void
-add(fake_stream *s, std::function<void()> fn)
+add(fake_stream *s, std::function<bool()> fn)
 {
 	s->queue.push_back(fn);
 	s->issued++;
@@ -102,12 +103,29 @@ add(fake_stream *s, std::function<void()> fn)
 		s->run(s->issued);
 }
 
+/* The host stands still until then; a minute, and the test has failed. */
 void
+wait_for(std::function<bool()> through)
+{
+	time_t end = time(nullptr) + 60;
+
+	while (!through()) {
+		if (time(nullptr) > end) {
+			fprintf(stderr, "the fake CUDA waits in vain\n");
+			abort();
+		}
+		sched_yield();
+	}
+}
+
+bool
 run_all()
 {
-	usual.run(usual.issued);
+	bool through = usual.run(usual.issued);
+
 	for (fake_stream *s : streams)
-		s->run(s->issued);
+		through = s->run(s->issued) && through;
+	return through;
 }
 
 cudaError_t
@@ -121,7 +139,7 @@ result(cudaError_t code)
 } /* namespace */
 
 void
-fake_enqueue(cudaStream_t stream, std::function<void()> fn)
+fake_enqueue(cudaStream_t stream, std::function<bool()> fn)
 {
 	add(of(stream), fn);
 }
@@ -231,7 +249,7 @@ cudaFree(void *p)
 {
 	if (p == nullptr)
 		return cudaSuccess;
-	run_all();
+	wait_for(run_all);
 	return release(p);
 }
 
@@ -244,7 +262,7 @@ cudaMallocAsync(void **p, size_t bytes, cudaStream_t)
 cudaError_t
 cudaFreeAsync(void *p, cudaStream_t stream)
 {
-	add(of(stream), [p] { release(p); });
+	add(of(stream), [p] { return release(p) == cudaSuccess; });
 	return cudaSuccess;
 }
 
@@ -286,7 +304,7 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes,
 
 	if (on_gpu(from) != from_gpu || on_gpu(to) != to_gpu)
 		return result(cudaErrorInvalidValue);
-	fake_enqueue(stream, [=] { memmove(to, from, bytes); });
+	fake_enqueue(stream, [=] { return memmove(to, from, bytes); });
 	return cudaSuccess;
 }
 
@@ -295,7 +313,7 @@ cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
 	cudaError_t code = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 
-	usual.run(usual.issued);
+	wait_for([] { return usual.run(usual.issued); });
 	return code;
 }
 
@@ -304,7 +322,7 @@ cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
 {
 	if (!on_gpu(p))
 		return result(cudaErrorInvalidValue);
-	fake_enqueue(stream, [=] { memset(p, value, bytes); });
+	fake_enqueue(stream, [=] { return memset(p, value, bytes); });
 	return cudaSuccess;
 }
 
@@ -325,7 +343,7 @@ cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 cudaError_t
 cudaStreamDestroy(cudaStream_t stream)
 {
-	stream->run(stream->issued);
+	wait_for([=] { return stream->run(stream->issued); });
 	streams.erase(stream);
 	delete stream;
 	return cudaSuccess;
@@ -335,7 +353,7 @@ cudaError_t
 cudaStreamSynchronize(cudaStream_t stream)
 {
 	waits++;
-	of(stream)->run(of(stream)->issued);
+	wait_for([=] { return of(stream)->run(of(stream)->issued); });
 	return cudaSuccess;
 }
 
@@ -343,7 +361,7 @@ cudaError_t
 cudaDeviceSynchronize(void)
 {
 	waits++;
-	run_all();
+	wait_for(run_all);
 	return cudaSuccess;
 }
 
@@ -380,7 +398,7 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 	uint64_t at = event->at;
 
 	if (other != nullptr)
-		add(of(stream), [=] { other->run(at); });
+		add(of(stream), [=] { return other->run(at); });
 	return cudaSuccess;
 }
 
@@ -394,8 +412,7 @@ cudaEventQuery(cudaEvent_t event)
 		event->asked = true;
 		return cudaErrorNotReady;
 	}
-	event->stream->run(event->at);
-	return cudaSuccess;
+	return event->stream->run(event->at) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t
@@ -403,6 +420,6 @@ cudaEventSynchronize(cudaEvent_t event)
 {
 	waits++;
 	if (event->stream != nullptr)
-		event->stream->run(event->at);
+		wait_for([=] { return event->stream->run(event->at); });
 	return cudaSuccess;
 }
