@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/install.h"
 #include "runtime/base/lines.h"
 #include "runtime/base/strv.h"
 #include "runtime/cli/cli.h"
@@ -81,26 +82,28 @@ wants_color(const struct setup *o)
 }
 
 /* Runs accel with those words: on the launch screen, or in our place where
- * there is none.  The accel beside this program, else the one in PATH. */
+ * there is none. */
 static int
 start(const struct setup *o, struct strv *argv, struct err *err)
 {
-	char self[4096], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 8);
+	char *accel = install_program("accel");
 	struct runview_order order = {
-		.accel = self, .argv = argv->item, .ascii = o->ascii,
+		.accel = accel, .argv = argv->item, .ascii = o->ascii,
 		.no_mouse = o->no_mouse, .color = wants_color(o),
 	};
+	int code;
 
-	self[n > 0 ? n : 0] = '\0';
-	if ((slash = strrchr(self, '/')))
-		memcpy(slash + 1, "accel", 6);
-	if (!slash || access(self, X_OK))
-		snprintf(self, sizeof self, "accel");
-	if (!wants_plain(o))
-		return runview_run(&order, err);
-	execvp(self, argv->item);
-	return err_set(err, "cannot start accel: %s", strerror(errno));
+	if (!accel)
+		return err_nomem(err);
+	if (!wants_plain(o)) {
+		code = runview_run(&order, err);
+	} else {
+		execvp(accel, argv->item);
+		code = err_set(err, "cannot start %s: %s", accel,
+		    strerror(errno));
+	}
+	free(accel);
+	return code;
 }
 
 static int

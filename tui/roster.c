@@ -10,38 +10,14 @@
 #include "probes/probe.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/install.h"
 #include "runtime/base/banned.h"
-
-/* The one beside this program, else PATH's. */
-static char *
-find_accel(void)
-{
-	char	 self[4096], *slash, *full;
-	ssize_t	 n = readlink("/proc/self/exe", self, sizeof self - 8);
-	const char *path = getenv("PATH");
-
-	self[n > 0 ? n : 0] = '\0';
-	if ((slash = strrchr(self, '/'))) {
-		memcpy(slash + 1, "accel", 6);
-		if (access(self, X_OK) == 0)
-			return strdup(self);
-	}
-	for (; path && *path; path += n + (path[n] == ':')) {
-		n = (ssize_t)strcspn(path, ":");
-		if (asprintf(&full, "%.*s/accel", (int)n, path) < 0)
-			return NULL;
-		if (n && access(full, X_OK) == 0)
-			return full;
-		free(full);
-	}
-	return strdup("accel");		/* its start will say what is wrong */
-}
 
 int
 roster_init(struct roster *r, const char *accel, struct err *err)
 {
 	*r = (struct roster){ .child = RUN_CHILD_INIT, .settled = true };
-	r->accel = accel ? strdup(accel) : find_accel();
+	r->accel = accel ? strdup(accel) : install_program("accel");
 	return r->accel ? 0 : err_nomem(err);
 }
 

@@ -42,7 +42,7 @@ become(const char *path, char *const *argv, int out, int err, int ask,
 	fcntl(ask, F_SETFD, 0);
 	snprintf(number, sizeof number, "%d", ask);
 	setenv("ACCEL_FOLLOWED", number, 1);
-	execv(path, argv);
+	execvp(path, argv);
 	code = errno;
 	if (write(report, &code, sizeof code) < 0)
 		_exit(126);

@@ -13,26 +13,11 @@
 #include "probes/probe.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/install.h"
 #include "tui/form.h"
 #include "runtime/base/banned.h"
 
 enum { SAID = 64 << 10, LIMIT_MS = 300000, PATIENCE_MS = 3000 };
-
-/* The accel beside this program, else the one in PATH. */
-static void
-find_accel(char *path, size_t room)
-{
-	ssize_t n = readlink("/proc/self/exe", path, room - 8);
-	char *slash;
-
-	path[n > 0 ? n : 0] = '\0';
-	slash = strrchr(path, '/');
-	if (slash)
-		snprintf(slash + 1, room - (size_t)(slash + 1 - path),
-		    "accel");
-	if (!slash || access(path, X_OK))
-		snprintf(path, room, "accel");
-}
 
 static int
 write_file(struct trial *t, const struct form *f, struct err *err)
@@ -62,8 +47,7 @@ write_file(struct trial *t, const struct form *f, struct err *err)
 int
 trial_start(struct trial *t, const struct form *f, struct err *err)
 {
-	char accel[4096];
-	char *argv[] = { accel, (char *)(uintptr_t)"test",
+	char *argv[] = { NULL, (char *)(uintptr_t)"test",
 	    (char *)(uintptr_t)"--config_file", NULL, NULL };
 
 	trial_clear(t);
@@ -71,12 +55,17 @@ trial_start(struct trial *t, const struct form *f, struct err *err)
 		trial_clear(t);
 		return -1;
 	}
-	find_accel(accel, sizeof accel);
+	argv[0] = install_program("accel");
 	argv[3] = t->file;
-	if (probe_spawn(argv, true, &t->child, &t->from)) {
-		err_set(err, "cannot start %s test: %s", accel,
+	if (!argv[0]) {
+		err_nomem(err);
+	} else if (probe_spawn(argv, true, &t->child, &t->from)) {
+		err_set(err, "cannot start %s test: %s", argv[0],
 		    strerror(errno));
 		t->child = 0;
+	}
+	free(argv[0]);
+	if (!t->child) {
 		trial_clear(t);
 		return -1;
 	}

@@ -10,13 +10,15 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/file.c %D%/file.h \
 	%D%/half.c %D%/half.h \
 	%D%/hash.h \
+	%D%/install.c %D%/install.h \
 	%D%/lines.c %D%/lines.h \
 	%D%/near.c %D%/near.h \
 	%D%/num.c  %D%/num.h \
 	%D%/plugin.c %D%/plugin.h \
 	%D%/strv.c %D%/strv.h \
 	%D%/thread.h
-%C%_libbase_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(pkglibdir)"'
+%C%_libbase_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_DIR='"$(pkglibdir)"' \
+	-DLIBEXECDIR='"$(libexecdir)"' -DBINDIR='"$(bindir)"'
 
 # On its own, so that what needs no JSON does not link it: the agent is static.
 # Who links it links libbase too.

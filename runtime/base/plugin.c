@@ -32,7 +32,8 @@ void *
 plugin_symbol(const char *name, const char *symbol, const char *folder, int n,
     int all, struct err *err)
 {
-	static const char *const	 below[] = { "", "/accel", "/.libs" };
+	static const char *const	 below[] = { "", "/accel", "/.libs",
+	    "/../lib/accel" };
 	const char			*dir = getenv("ACCEL_PLUGIN_DIR");
 	int				 mode = RTLD_NOW |
 	    (all ? RTLD_GLOBAL : RTLD_LOCAL);

@@ -11,8 +11,8 @@ struct err;
 /*
  * Opens libaccel-NAME.so and returns its symbol, or NULL with the reason.  It
  * is looked for in $ACCEL_PLUGIN_DIR where that is set, else in the n bytes of
- * "folder" (that of the caller's own file; 0 where unknown), in the accel and
- * .libs folders there, and where accel was installed.  Never closed again: MPI
+ * "folder" (that of the caller's own file; 0 where unknown), in accel, .libs
+ * and ../lib/accel there, and where accel was configured to be installed.  Never closed again: MPI
  * and CUDA leave threads and handlers behind.  "all" makes its symbols, and
  * those of its libraries, visible to what is loaded later.
  */

@@ -12,6 +12,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
 #include "runtime/base/file.h"
+#include "runtime/base/install.h"
 #include "runtime/base/lines.h"
 #include "runtime/cli/cli.h"
 #include "runtime/config/changes.h"
@@ -88,7 +89,7 @@ run(struct call *call, struct err *err)
 		argv[n++] = "--config_file";
 		argv[n++] = o->config_file;
 	}
-	if (!(program = cli_beside("accel-setup")))
+	if (!(program = install_program("accel-setup")))
 		return err_nomem(err);
 	fflush(stdout);
 	execv(program, (char *const *)(uintptr_t)argv);
@@ -221,25 +222,4 @@ out:
 	buf_clear(&new);
 	buf_clear(&text);
 	return code;
-}
-
-char *
-cli_beside(const char *program)
-{
-	char	 self[4096], *path, *slash;
-	ssize_t	 n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	self[n > 0 ? n : 0] = '\0';
-	if ((slash = strrchr(self, '/'))) {
-		*slash = '\0';
-		/* libtool runs programs of a build folder from .libs */
-		if (slash - self > 6 && !strcmp(slash - 6, "/.libs"))
-			slash[-6] = '\0';
-		if (asprintf(&path, "%s/%s", self, program) < 0)
-			return NULL;
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	return asprintf(&path, BINDIR "/%s", program) < 0 ? NULL : path;
 }

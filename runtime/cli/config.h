@@ -30,8 +30,4 @@ int  cli_config_file(const struct call *call, const char *option,
  * config_save().  An exit code, or -1. */
 int  cli_config_save(const struct config *was, const struct config *is,
     unsigned how, bool dry, struct err *err);
-
-/* The program of this build by that name: beside this one, else where programs
- * are installed.  free() it; NULL without memory. */
-char *cli_beside(const char *program);
 #endif

@@ -12,6 +12,7 @@
 #include "probes/quick.h"
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/install.h"
 #include "runtime/base/num.h"
 #include "runtime/base/strv.h"
 #include "runtime/cli/check.h"
@@ -325,30 +326,12 @@ forward(struct order *o)
 	return 0;
 }
 
-/* Beside this program in a build folder, else where it is installed. */
 char *
 launch_agent(void)
 {
-	const char	*given = getenv("ACCEL_AGENT");
-	char		 self[4096], *path, *slash;
-	ssize_t		 n = readlink("/proc/self/exe", self, sizeof self - 1);
+	const char *given = getenv("ACCEL_AGENT");
 
-	if (given)
-		return strdup(given);
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (slash) {
-		*slash = '\0';
-		/* libtool runs programs of a build folder from .libs */
-		if (slash - self > 6 && !strcmp(slash - 6, "/.libs"))
-			slash[-6] = '\0';
-		if (asprintf(&path, "%s/accel-agent", self) < 0)
-			return NULL;
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	return strdup(LIBEXECDIR "/accel-agent");
+	return given ? strdup(given) : install_program("accel-agent");
 }
 
 int

@@ -33,8 +33,7 @@ accel_SOURCES = \
 	%D%/rounds.c %D%/rounds.h \
 	%D%/view.c %D%/view.h
 accel_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-accel_CPPFLAGS = $(AM_CPPFLAGS) -DLIBEXECDIR='"$(libexecdir)"' \
-	-DBINDIR='"$(bindir)"'
+accel_CPPFLAGS = $(AM_CPPFLAGS)
 accel_LDADD = runtime/launch/libsurvey.la runtime/launch/liblaunch.la probes/libprobes.la $(JANSSON_LIBS)
 
 # The shells' part of completion, in accel and where the shells look.

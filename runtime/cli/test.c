@@ -8,6 +8,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/install.h"
 #include "runtime/base/num.h"
 #include "runtime/cli/child.h"
 #include "runtime/cli/cli.h"
@@ -235,11 +236,7 @@ run(struct call *call, struct err *err)
 		return -1;
 	if (here) {
 		self = realpath("/proc/self/exe", NULL);
-		program = cli_beside("accel-selftest");
-		if (program && access(program, X_OK) < 0) {
-			free(program);
-			program = strdup(LIBEXECDIR "/accel-selftest");
-		}
+		program = install_program("accel-selftest");
 		if (!self || !program) {
 			err_nomem(err);
 			goto out;

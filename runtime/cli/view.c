@@ -10,6 +10,7 @@
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
+#include "runtime/base/install.h"
 #include "runtime/base/num.h"
 #include "runtime/cli/cli.h"
 #include "runtime/cli/config.h"
@@ -95,7 +96,7 @@ view_screen(const struct call *call, const struct view_flags *flags,
 	if (!isatty(0) || !isatty(1) || !term || !*term ||
 	    !strcmp(term, "dumb") || getenv("ACCESSIBLE"))
 		return 0;
-	program = cli_beside("accel-setup");
+	program = install_program("accel-setup");
 	bad = !program || strv_add(&argv, "accel-setup") < 0 ||
 	    strv_add(&argv, "--follow") < 0 ||
 	    strv_add(&argv, call->command->name) < 0;

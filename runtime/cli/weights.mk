@@ -13,3 +13,5 @@ accel_LDADD += runtime/weights/libweights.la
 libexec_PROGRAMS += accel-selftest
 accel_selftest_SOURCES = %D%/selftest.c
 accel_selftest_LDADD = libaccel.la
+# libtool leaves out what ldconfig may not have heard of yet.
+accel_selftest_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib'

@@ -9,8 +9,8 @@ TESTS += %D%/man.t
 dist_check_SCRIPTS += %D%/launch.t
 TESTS += %D%/launch.t
 EXTRA_DIST += %D%/mpi-sum.c
-dist_check_SCRIPTS += %D%/map.t
-TESTS += %D%/map.t
+dist_check_SCRIPTS += %D%/map.t %D%/moved.t
+TESTS += %D%/map.t %D%/moved.t
 
 check_PROGRAMS += tests/unit/yamltext
 tests_unit_yamltext_SOURCES = tests/unit/yamltext.c
