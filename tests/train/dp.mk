@@ -21,3 +21,8 @@ check_PROGRAMS += tests/train/signals
 TESTS += tests/train/signals
 tests_train_signals_SOURCES = tests/train/signals.c tests/train/folder.h tests/train/world.h tests/tap.h
 tests_train_signals_LDADD   = runtime/train/libtrain.la
+
+check_PROGRAMS += tests/train/sweep
+TESTS += tests/train/sweep
+tests_train_sweep_SOURCES = tests/train/sweep.c tests/train/port.h tests/train/world.h tests/tap.h
+tests_train_sweep_LDADD   = runtime/train/libtrain.la -lm
