@@ -7,6 +7,7 @@ noinst_LTLIBRARIES += %D%/libsshlink.la
 	%D%/ssh_ask.c \
 	%D%/ssh_auth.c \
 	%D%/ssh_conf.c  %D%/ssh_conf.h \
+	%D%/ssh_keyring.c \
 	%D%/ssh_login.c \
 	%D%/ssh_proxy.c \
 	%D%/ssh_pump.c \

@@ -177,13 +177,12 @@ list_files(struct ssh_link *link, struct strv *out)
 }
 
 static int
-try_agent(struct ssh_link *link)
+try_agent(struct ssh_link *link, const struct strv *files)
 {
 	int r, old = ssh_get_log_level();
 
-	/* It would offer all of its keys. */
-	if (link->conf.only || (link->conf.agent != NULL &&
-	    strcmp(link->conf.agent, "none") == 0))
+	if ((link->conf.agent != NULL && strcmp(link->conf.agent, "none") == 0)
+	    || ssh_keyring(link, files) < 0)
 		return SSH_AUTH_DENIED;
 	ssh_set_log_userdata(link);
 	ssh_set_log_callback(hear_log);
@@ -313,7 +312,7 @@ ssh_auth(struct ssh_link *link, struct err *err)
 		return err_nomem(err);
 	}
 	if (r != SSH_AUTH_ERROR && methods & SSH_AUTH_METHOD_PUBLICKEY) {
-		r = try_agent(link);
+		r = try_agent(link, &files);
 		if (r != SSH_AUTH_SUCCESS && ssh_is_connected(link->session))
 			r = try_files(link, &files);
 	}

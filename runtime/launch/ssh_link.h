@@ -66,6 +66,11 @@ int ssh_wait(struct ssh_link *link, int fd, short events, long until);
 /* ssh_auth.c: who we are. */
 int ssh_auth(struct ssh_link *link, struct err *err);
 
+/* ssh_keyring.c: libssh sees the user's ssh-agent as ssh(1) would offer its keys:
+ * those of "files" first, with IdentitiesOnly no others.  -1: no agent, or none
+ * of its keys. */
+int ssh_keyring(struct ssh_link *link, const struct strv *files);
+
 /* ssh_ask.c: a secret from the terminal, the same one for the same question
  * unless it must be asked for "again".  -1 where there is no one to ask. */
 int ssh_ask(struct ssh_link *link, const char *question, bool again, char *out,

@@ -185,10 +185,6 @@ set_options(struct ssh_link *link, struct err *err)
 	ssh_options_set(s, SSH_OPTIONS_PORT, &number);
 	ssh_options_set(s, SSH_OPTIONS_USER, ssh_conf_user(&link->conf));
 	ssh_options_set(s, SSH_OPTIONS_TIMEOUT, &limit);
-	if (link->conf.agent != NULL &&
-	    strcmp(link->conf.agent, "SSH_AUTH_SOCK") != 0)
-		ssh_options_set(s, SSH_OPTIONS_IDENTITY_AGENT,
-		    link->conf.agent);
 	snprintf(link->where, sizeof(link->where), "%s@%s:%u",
 	    ssh_conf_user(&link->conf), host, number);
 	return pass_on(link, err);

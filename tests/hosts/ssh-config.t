@@ -58,6 +58,28 @@ ssh-add -q "$work/other" "$work/second" "$work/ca" 2>/dev/null
 sed "1a IdentitiesOnly yes" "$good" >"$config"
 probe "$host1" say only
 is "IdentitiesOnly offers the named key alone" "$out" only
+# Keys that the agent alone has: the file has their public part.
+ssh-keygen -q -t ed25519 -N '' -f "$work/kept"
+cat "$work/kept.pub" >>"$(host_home 1)/.ssh/authorized_keys"
+ssh-add -q "$work/kept" 2>/dev/null
+mv "$work/kept" "$work/away"
+sed "1a IdentitiesOnly yes" "$good" |
+	sed "s,IdentityFile .*,IdentityFile $work/kept," >"$config"
+probe "$host1" say kept
+is "IdentitiesOnly offers the agent's key of a named file" "$out" kept
+sed "s,IdentityFile .*,IdentityFile $work/kept," "$good" >"$config"
+probe "$host1" say first
+is "without it, such keys come first" "$out" first
+sed "s,IdentityFile .*,IdentityFile $work/none," "$good" >"$config"
+probe "$host1" say no
+has "else the server hears too many keys" "$said" "$host1"
+is "and the login fails" "$status" 1
+socket=$SSH_AUTH_SOCK
+unset SSH_AUTH_SOCK
+sed "s,IdentityFile .*,IdentityFile $work/kept.pub\n	IdentityAgent $socket," \
+	"$good" >"$config"
+probe "$host1" say agent
+is "IdentityAgent, and a file that is the public key" "$out" agent
 kill "$agent_pid"
 unset SSH_AUTH_SOCK SSH_AGENT_PID
 ssh-keygen -q -s "$work/ca" -I test -n root "$work/second.pub"
