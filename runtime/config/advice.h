@@ -23,7 +23,7 @@
 struct site;
 
 enum {
-	ADVICE_GPUS = 32,		/* of a host */
+	ADVICE_GPUS = 128,		/* of a host; probes take no more */
 	ADVICE_HOSTS = 4096,
 	ADVICE_OTHERS = 2		/* alternatives */
 };

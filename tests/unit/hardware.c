@@ -46,7 +46,7 @@ static void
 test_hosts(void)
 {
 	static const char *const bad[] = { "", "8x", "x", "0xH100", "8xH1000",
-	    "33xH100", "8xH100:", "8xH100:fast", "8x80", "8x-80GB",
+	    "129xH100", "8xH100:", "8xH100:fast", "8x80", "8x-80GB",
 	    "8xH100:ram=much", "99999999xH100", "8xH100:0gbit",
 	    "1x1x1xH100", "5000x1xH100", "8xH100::nvlink" };
 	static const char	letters[] = "0123456789xXHA10GBgbit:=ramcpu.-\377";
