@@ -40,6 +40,10 @@ static const struct {
 } shape[NTENSOR] = { { 0, 7, 1, { 7 } }, { 0, 1000, 2, { 40, 25 } },
 	{ 1, 1, 1, { 1 } }, { 1, 2500, 2, { 50, 50 } }, { 2, 64, 1, { 64 } } };
 
+#ifdef __SANITIZE_ADDRESS__
+extern "C" int __lsan_do_recoverable_leak_check(void);
+#endif
+
 /* ---- what runs there are ----------------------------------------------------- */
 
 enum optimizer { OWN, ADAMW, ADAM, SGD, MOMENTUM, LION, ADAFACTOR, OPTIMIZERS };
@@ -357,7 +361,8 @@ model_open(struct model *m)
 {
 	int dtype = precision[m->run.p].dtype;
 
-	if (m->on_gpu)
+	/* Else it is the default stream. */
+	if (m->on_gpu && m->run.extra != LOOKED_AT)
 		CUDA(cudaStreamCreateWithFlags(&m->stream, 0));
 	for (int t = 0; t < NTENSOR; t++) {
 		size_t n = (size_t)shape[t].n;
@@ -376,8 +381,84 @@ model_close(struct model *m)
 		release(m, m->grad[t]);
 	}
 	release(m, m->mean);
-	if (m->on_gpu)
+	if (m->stream != NULL)
 		CUDA(cudaStreamDestroy(m->stream));
+}
+
+/* ---- collectives over what is on the GPU ----------------------------------------- */
+
+enum { MANY = 300 };
+
+static bool
+all_are(const struct model *m, const float *p, int n, float want)
+{
+	float here[2 * MANY];
+	bool yes = true;
+
+	fetch(m, here, p, (size_t)n * sizeof(*here));
+	for (int i = 0; i < n; i++)
+		yes = yes && here[i] == want;
+	return yes;
+}
+
+static __global__ void
+fill_with(void *p, int dtype, size_t n, float v)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		set_one(p, dtype, i, v);
+}
+
+/* Two ranks: sums and means of what is enqueued, and gathering to either side. */
+static accel_status
+collectives(struct model *m)
+{
+	float *x = (float *)(void *)memory(m, 2 * MANY * sizeof(float));
+	float *y = (float *)(void *)memory(m, 2 * MANY * sizeof(float));
+	float mine = (float)accel_rank(m->a) + 1, host[2 * MANY];
+	accel_status st = ACCEL_OK;
+	bool good = true;
+	size_t n = 0;
+
+#define FILL(p, type, n, v)						\
+	LAUNCH(fill_with, blocks(n), 64, m->stream, (void *)p, (int)type,	\
+	    (size_t)n, v)
+#define TRY(call, holds) do {						\
+	if (st == ACCEL_OK)						\
+		st = (call);						\
+	if (st == ACCEL_OK && good && !(holds)) {			\
+		fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__,	\
+		    #holds);						\
+		good = false;						\
+	}								\
+} while (0)
+	FILL(x, ACCEL_F32, MANY, mine);
+	TRY(accel_all_reduce(m->a, x, MANY, ACCEL_F32, ACCEL_SUM),
+	    all_are(m, x, MANY, 3));
+	FILL(x, ACCEL_F32, MANY, mine);
+	TRY(accel_all_reduce(m->a, x, MANY, ACCEL_F32, ACCEL_AVG),
+	    all_are(m, x, MANY, 1.5f));
+	FILL(x, ACCEL_F32, MANY, mine);
+	TRY(accel_broadcast(m->a, x, MANY * sizeof(float), 1),
+	    all_are(m, x, MANY, 2));
+	/* 0x4000 is 2 in BF16: two of them are the F32 0x40004000. */
+	FILL(x, ACCEL_BF16, 2 * MANY, mine);
+	TRY(accel_all_reduce(m->a, x, 2 * MANY, ACCEL_BF16, ACCEL_MAX),
+	    all_are(m, x, MANY, half_float(0x40004000)));
+	FILL(x, ACCEL_F32, MANY, mine);
+	TRY(accel_all_gather(m->a, x, y, MANY * sizeof(float)),
+	    all_are(m, y, MANY, 1) && all_are(m, y + MANY, MANY, 2));
+	TRY(accel_all_gather(m->a, x, host, MANY * sizeof(float)),
+	    host[0] == 1 && host[MANY] == 2);
+	TRY(accel_gather(m->a, x, 10 * (size_t)mine, sizeof(float), y, MANY,
+	    &n), n == 30 && all_are(m, y, 10, 1) &&
+	    all_are(m, y + 10, 20, 2));
+	TRY(accel_reduce(m->a, x, MANY, ACCEL_F32, ACCEL_SUM, 1),
+	    all_are(m, x, MANY, mine == 2 ? 3 : 1));
+	release(m, x);
+	release(m, y);
+	return st == ACCEL_OK && !good ? ACCEL_EBACKEND : st;
 }
 
 /* ---- one run ------------------------------------------------------------------- */
@@ -517,6 +598,9 @@ run_one(int index, bool on_gpu, struct result *out)
 	m.on_gpu = on_gpu;
 	model_open(&m);
 	st = begin(&m);
+	if (st == ACCEL_OK && on_gpu && accel_world(m.a) == 2 &&
+	    m.run.extra == LOOKED_AT)
+		st = collectives(&m);
 	before = waits();
 	for (m.step = 0; m.step < STEPS && st == ACCEL_OK; m.step++)
 		for (m.micro = 0; m.micro < m.run.accum && st == ACCEL_OK;
@@ -591,6 +675,11 @@ rank_main(int mode, int rank, int world, int port)
 		    result_of(mode, rank, i));
 	}
 	accel_fini(base);
+#ifdef __SANITIZE_ADDRESS__
+	/* Not among MPICH's threads. */
+	if (world == 1 && __lsan_do_recoverable_leak_check())
+		return 1;
+#endif
 #ifdef TESTS_FAKE_CUDA_LAUNCH_H
 	bad = fake_cuda_in_use();
 	if (bad != 0)
@@ -877,6 +966,9 @@ main(void)
 	refusal("a gradient in the host's memory", "the gradients of weight "
 	    "lie in the host's memory", on_host);
 	refusal("PowerSGD", "ACCEL_COMPRESS_POWERSGD", low_rank);
+#ifdef TESTS_FAKE_CUDA_LAUNCH_H
+	silent_program();
+#endif
 	folder_remove();
 	return tap_done();
 }

@@ -2,10 +2,14 @@
 /* device.cu under the fake CUDA, with the plugins that are built over it. */
 #include "tests/fake/cuda/launch.hh"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <cstring>
 #include <unistd.h>
+
+#include "runtime/train/accel.h"
+#include "tests/tap.h"
 
 /* A folder of plugins: fakes, and the real one of MPI.  False without that. */
 static bool
@@ -29,6 +33,44 @@ fake_plugins(const char *dir)
 	}
 	setenv("ACCEL_PLUGIN_DIR", dir, 1);
 	return there;
+}
+
+/* Tensors of a program that has said nothing of a GPU. */
+static void
+silent_program(void)
+{
+	char path[4200];
+	const char *top = getenv("top_builddir");
+	accel_status st = ACCEL_OK;
+	accel *a;
+	void *so;
+
+	snprintf(path, sizeof(path), "%s/tests/fake/cuda/.libs/libcuda.so.1",
+	    top != nullptr ? top : ".");
+	so = dlopen(path, RTLD_NOW);
+	if (so == nullptr) {
+		ok(0, "%s: %s", path, dlerror());
+		return;
+	}
+	for (const char *name : { "fake_managed", "fake_gpu" }) {
+		static float here[4];
+		accel_tensor t = accel_tensor();
+
+		t.name = "weight";
+		t.data = here;
+		t.grad = dlsym(so, name);
+		t.ndim = 1;
+		t.shape[0] = 4;
+		if (st != ACCEL_OK || accel_init(NULL, &a) != ACCEL_OK ||
+		    accel_unit(a, "u", &t, 1, NULL) != ACCEL_OK)
+			break;
+		st = accel_prepare(a, 0);
+		accel_fini(a);
+	}
+	ok(st == ACCEL_EINVAL && strstr(accel_errmsg(), "the gradients of "
+	    "weight lie in a GPU's memory") != NULL, "a GPU's memory without a "
+	    "word of it is refused, managed memory is not (%s)",
+	    accel_errmsg());
 }
 
 #include "tests/train/device.cu"

@@ -35,6 +35,10 @@ check_LTLIBRARIES += %D%/libaccel-cuda.la %D%/libaccel-nccl.la
 	-export-symbols-regex '^device_plugin$$'
 %C%_libaccel_nccl_la_LIBADD  = runtime/base/libbase.la
 
+check_LTLIBRARIES += %D%/libcuda.la
+%C%_libcuda_la_SOURCES = %D%/driver.c
+%C%_libcuda_la_LDFLAGS = $(fake_plugin_LDFLAGS) -shrext .so.1
+
 # A program of CUDA.
 EXTRA_DIST += tests/train/device.cu
 check_PROGRAMS += tests/train/device
@@ -46,7 +50,7 @@ tests_train_device_CXXFLAGS = $(FAKE_CUDA_CXXFLAGS)
 tests_train_device_LDFLAGS  = $(AM_LDFLAGS) -export-dynamic
 tests_train_device_LDADD    = %D%/libruntime.la libaccel.la -lm
 tests_train_device_DEPENDENCIES = %D%/libruntime.la libaccel.la \
-	%D%/libaccel-cuda.la %D%/libaccel-nccl.la
+	%D%/libaccel-cuda.la %D%/libaccel-nccl.la %D%/libcuda.la
 
 # And by CUDA's own compiler, for who has a GPU.
 if HAVE_NVCC
