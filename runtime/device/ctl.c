@@ -203,7 +203,7 @@ run(void *arg)
 		struct pollfd fds[3] = {
 			{ c->wire.fd, POLLIN, 0 },
 			{ c->wake[0], POLLIN, 0 },
-			{ c->dead < 0 ? c->pmi_fd : -1, POLLIN, 0 },
+			{ c->pmi_fd, POLLIN, 0 },
 		};
 
 		(void)poll(fds, 3, 100);
@@ -242,10 +242,6 @@ run(void *arg)
 			close(c->pmi_fd);
 			c->pmi_fd = -1;
 		}
-		/* MPI_Init reads PMI for ever: the end of file ends it.  What
-		 * it writes is let in, or SIGPIPE would end the program. */
-		if (c->dead >= 0 && c->pmi_fd >= 0)
-			shutdown(c->pmi_fd, SHUT_WR);
 		watch_bound(c);
 	}
 	watch_bound(c);

@@ -100,7 +100,8 @@ died(struct ctl_server *s, int rank, const char *what)
 		else
 			snprintf(s->why, sizeof(s->why), "rank %d %s", rank,
 			    what);
-		for (int i = 0; i < s->n; i++)
+		/* Rank 0 last: this process may end as it hears of it. */
+		for (int i = s->n - 1; i >= 0; i--)
 			tell_dead(s, &s->peer[i]);
 	}
 	wire_close(&p->wire);

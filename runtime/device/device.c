@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/base/buf.h"
 #include "runtime/base/err.h"
@@ -16,6 +17,7 @@
 
 #include "runtime/base/banned.h"
 
+#define OPEN_LIMIT_S 120.0
 #define CLOSE_LIMIT_S 60.0
 
 /* Its address tells which file this code was loaded from. */
@@ -63,18 +65,27 @@ open_plugin(const char *name, struct err *err)
 }
 
 /* The backend's own threads (UCX has one) leave the program's signals alone.
- * All ranks are there by now, so this holds signals up for a moment only. */
+ * All ranks are there by now, so this holds signals up for a moment only.  Where
+ * one of them dies in that moment MPI_Init ends the process, or never returns:
+ * better that we end it, and say who is gone. */
 static int
 open_quietly(const struct device_ops *ops, void **state,
     const struct device_host *host, struct err *err)
 {
+	const struct timespec nap = { 0, 10000000 };
 	sigset_t all, old;
 	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = ops->open(state, host, err);
+	ctl_bound(host->ctl, "the start of its backend", OPEN_LIMIT_S);
+	rc = ctl_dead(host->ctl) >= 0 ? -1 : ops->open(state, host, err);
+	ctl_unbound(host->ctl);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	/* It may have noticed a death before the control connection did. */
+	for (int i = 0; i < 100 && rc != 0 && host->ctl != NULL &&
+	    ctl_dead(host->ctl) < 0; i++)
+		nanosleep(&nap, NULL);
 	return rc;
 }
 

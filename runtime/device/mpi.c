@@ -68,7 +68,8 @@ static int
 mpi_open(void **state, const struct device_host *host, struct err *err)
 {
 	struct mpi *m = calloc(1, sizeof(*m));
-	int up = 0, rank, size;
+	MPI_Errhandler before;
+	int up = 0, rank, size, rc;
 
 	if (m == NULL)
 		return err_nomem(err);
@@ -92,7 +93,16 @@ mpi_open(void **state, const struct device_host *host, struct err *err)
 		free(m);
 		return -1;
 	}
-	MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+	/* As a rank may have died: the program's own handler would end us. */
+	MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	rc = MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+	MPI_Errhandler_free(&before);
+	if (rc != MPI_SUCCESS) {
+		free(m);
+		return failed(rc, "MPI_Comm_dup", err);
+	}
 	MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
 	MPI_Op_create_c(sum_f16, 1, &m->f16_sum);
 	MPI_Op_create_c(sum_bf16, 1, &m->bf16_sum);

@@ -26,3 +26,8 @@ check_PROGRAMS += tests/train/sweep
 TESTS += tests/train/sweep
 tests_train_sweep_SOURCES = tests/train/sweep.c tests/train/port.h tests/train/world.h tests/tap.h
 tests_train_sweep_LDADD   = runtime/train/libtrain.la -lm
+
+check_PROGRAMS += tests/train/killed
+TESTS += tests/train/killed
+tests_train_killed_SOURCES = tests/train/killed.c tests/train/folder.h tests/train/port.h tests/train/world.h tests/tap.h
+tests_train_killed_LDADD   = runtime/train/libtrain.la
