@@ -58,4 +58,10 @@ libaccel_cuda_la_LIBADD   = %D%/cuda_kernels.lo runtime/base/libbase.la \
 	$(AM_V_NVCC)$(NVCC_LIBTOOL) $(AM_NVCCFLAGS) $(NVCCFLAGS) \
 	    -Wall -Wextra -c -o $@ \
 	    $(top_srcdir)/%D%/cuda_kernels.cu
+# For tests/train/kernels.t.
+check_DATA += %D%/cuda_kernels.ptx
+CLEANFILES += %D%/cuda_kernels.ptx
+%D%/cuda_kernels.ptx: %D%/cuda_kernels.lo
+	$(AM_V_NVCC)$(SHELL) $(top_srcdir)/%D%/nvcc.sh $(NVCC) \
+	    $(AM_NVCCFLAGS) -O3 -ptx -o $@ $(top_srcdir)/%D%/cuda_kernels.cu
 endif

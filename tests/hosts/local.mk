@@ -19,7 +19,7 @@ endif
 # The same program, by the other MPI.
 if HAVE_OPENMPI
 if HAVE_PMIX
-check_DATA = %D%/openmpi-sum
+check_DATA += %D%/openmpi-sum
 CLEANFILES += %D%/openmpi-sum
 %D%/openmpi-sum: %D%/mpi-sum.c
 	$(AM_V_CC)$(MKDIR_P) %D% && $(OMPI_CC) -o $@ $(srcdir)/%D%/mpi-sum.c

@@ -52,6 +52,9 @@ tests_train_device_LDADD    = %D%/libruntime.la libaccel.la -lm
 tests_train_device_DEPENDENCIES = %D%/libruntime.la libaccel.la \
 	%D%/libaccel-cuda.la %D%/libaccel-nccl.la %D%/libcuda.la
 
+TESTS += tests/train/kernels.t
+dist_check_SCRIPTS += tests/train/kernels.t
+
 # And by CUDA's own compiler, for who has a GPU.
 if HAVE_NVCC
 check_PROGRAMS += tests/train/device-gpu
