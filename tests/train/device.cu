@@ -659,7 +659,8 @@ rank_main(int mode, int rank, int world, int port)
 	int bad = 0;
 
 	alarm(200);
-	setenv("ACCEL_BACKEND", mode == NCCL2 ? "nccl" : "mpi", 1);
+	if (mode != NCCL2)		/* else ACCEL_CUDA's own */
+		setenv("ACCEL_BACKEND", "mpi", 1);
 	set_number("RANK", rank);
 	set_number("LOCAL_RANK", 0);
 	set_number("WORLD_SIZE", world);
