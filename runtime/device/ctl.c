@@ -460,10 +460,13 @@ ctl_open(struct ctl **out, const struct ctl_config *config, struct err *err)
 		goto fail;
 	if (connect_to(c, err) != 0)
 		goto fail;
-	if (greet(c) != 0 ||
-	    thread_start(&c->thread, run, c) != 0) {
-		err_set(err, "control connection to %s: cannot begin",
-		    c->addr);
+	if (greet(c) != 0) {
+		err_set(err, "rank 0 (%s) is gone: it closed the connection "
+		    "at once", c->addr);
+		goto fail;
+	}
+	if (thread_start(&c->thread, run, c) != 0) {
+		err_set(err, "no thread for the control connection");
 		goto fail;
 	}
 	c->threaded = true;

@@ -7,7 +7,8 @@
  *	integer gradients	the same bits for any world, accumulation,
  *				bucket, precision, compression, uneven data
  *	real gradients		world 2: the same bits for any bucket, order
- *				and overlap; worlds 3 and 4: near one rank's
+ *				and overlap; worlds 3 and 4: near one rank's;
+ *				a run again gives the same bits
  *	always			the same bits on all ranks at each step
  */
 #include <math.h>
@@ -32,7 +33,7 @@ static const struct {
 } shape[NTENSOR] = { { 0, 7 }, { 0, 1000 }, { 1, 3 }, { 1, 60 }, { 2, 2500 },
 	{ 3, 64 } };
 
-enum how { INTEGER, REAL, UNEVEN_ACTIVE, UNEVEN_ALL, NEAR };
+enum how { INTEGER, REAL, UNEVEN_ACTIVE, UNEVEN_ALL, NEAR, AGAIN };
 enum order { BACKWARDS, FORWARDS, NONE };
 
 static const struct precision {
@@ -97,7 +98,7 @@ value(int sample, int t, int i)
 	uint64_t x = (uint64_t)sample * 1000003 + (uint64_t)t * 10007 +
 	    (uint64_t)i * 31 + (uint64_t)step * 7919;
 
-	if (now.how != REAL && now.how != NEAR)
+	if (now.how != REAL && now.how != NEAR && now.how != AGAIN)
 		return (double)(x % 17) - 8;
 	x *= 0x9e3779b97f4a7c15u;
 	x = (x ^ x >> 32) * 0xbf58476d1ce4e5b9u;
@@ -370,6 +371,10 @@ cases(void)
 			all[nrun++] = (struct run){ REAL, &precision[p], 4, 1,
 			    bucket[k % 3], k & 1, (enum order)(k % 3),
 			    k & 1 };
+		/* Each twice, one behind the other. */
+		for (int k = 0; k < 6; k++)
+			all[nrun++] = (struct run){ AGAIN, &precision[p], 12,
+			    1, bucket[k / 2], 0, BACKWARDS, k / 2 & 1 };
 	}
 	all[nrun++] = (struct run){ NEAR, &precision[0], 12, 1, 0, 0,
 	    BACKWARDS, true };
@@ -413,7 +418,7 @@ compare(int world)
 {
 	for (int p = 0; p < PRECISIONS; p++) {
 		int replicas = 0, exact = 0, real = 0, seen = 0, norms = 0;
-		int first = -1;
+		int first = -1, again = 0, other = 0;
 
 		for (int i = 0; i < nrun; i++) {
 			const struct run *r = &all[i];
@@ -427,6 +432,10 @@ compare(int world)
 				if (first < 0)
 					first = i;
 				real += apart(i, 2, 0, first, 2, 0);
+			} else if (r->how == AGAIN) {
+				if (all[i + 1].how == AGAIN && again++ % 2 == 0)
+					other += apart(i, world, 0, i + 1,
+					    world, 0);
 			} else if (r->how != NEAR) {
 				if (apart(i, world, 0, i, 1, 0) != 0) {
 					exact++;
@@ -446,6 +455,8 @@ compare(int world)
 		    precision[p].name, seen);
 		ok(exact == 0 && norms == 0, "world %d, %s: integer gradients "
 		    "give one rank's bits", world, precision[p].name);
+		ok(again > 0 && other == 0, "world %d, %s: real gradients give "
+		    "the same bits again", world, precision[p].name);
 		if (world == 2)
 			ok(real == 0, "world 2, %s: real gradients give the "
 			    "same bits for any bucket, order and overlap",

@@ -368,46 +368,63 @@ backward(void *user)
 	return ACCEL_OK;
 }
 
-/* Short and empty batches train as they should: the mean is of the ranks that
- * have one. */
+/* Short and empty batches train as they should: the mean is of the batches
+ * that there were, whatever step they fall in, and the last step is as short as
+ * the data make it. */
 static accel_status
-uneven(accel *a)
+uneven(void *user)
 {
+	accel_config	 config = ACCEL_CONFIG_INIT;
 	accel_tensor	 t = { .name = "w", .data = weight, .grad = gradient,
 	    .dtype = ACCEL_F32, .ndim = 1, .shape = { 1 } };
 	accel_sgd_args	 sgd = ACCEL_SGD_INIT;
+	accel		*a;
 	accel_loader	*l;
 	accel_status	 st;
-	int64_t		 index[2], n = 2 * accel_world(a) + 3;
-	double		 want = 0;
-	int		 rows, active, rounds = 0, empty = 0;
+	int64_t		 index[2], n;
+	double		 want = 0, due[2] = { 0, 0 };
+	int		 rows, active, rounds = 0, empty = 0, steps = 0;
 
+	config.grad_accum = *(int *)user;
+	config.uneven = ACCEL_UNEVEN_ACTIVE;
+	GOOD(accel_init(&config, &a));
+	n = 2 * accel_world(a) + 3;
 	sgd.lr = 1;
 	GOOD(accel_unit(a, "u", &t, 1, NULL));
 	GOOD(accel_prepare(a, 0));
 	GOOD(accel_loader_new(a, n, 2, ACCEL_UNEVEN, 0, &l));
 	while ((st = accel_next(l, index, &rows)) == ACCEL_OK) {
 		double sum[2] = { 0, rows > 0 };
+		bool full;
 
 		for (int i = 0; i < rows; i++)
 			sum[0] += (double)(index[i] + 1);
 		given = sum[0];
 		GOOD(accel_join(a, rows > 0, &active));
 		GOOD(accel_backward(a, rows > 0 ? backward : NULL, NULL));
-		GOOD(accel_step(a, accel_sgd, &sgd));
+		full = accel_syncing(a);
+		st = accel_step(a, accel_sgd, &sgd);
+		HOLDS(st == (full ? ACCEL_OK : ACCEL_SKIPPED));
 		GOOD(accel_all_reduce(a, sum, 2, ACCEL_F64, ACCEL_SUM));
 		HOLDS(active == (int)sum[1]);
-		want -= sum[0] / sum[1];
+		due[0] += sum[0];
+		due[1] += sum[1];
+		if (full) {
+			want -= due[0] / due[1];
+			due[0] = due[1] = 0;
+			steps++;
+		}
 		rounds++;
 		empty += active < accel_world(a);
 	}
-	HOLDS(st == ACCEL_END);
+	HOLDS(st == ACCEL_END && due[1] == 0);
 	HOLDS(empty == (accel_world(a) > 2));
 	HOLDS(rounds == (accel_world(a) == 1 ? 3 : 2));
+	HOLDS(steps == (rounds + config.grad_accum - 1) / config.grad_accum);
 	HOLDS((double)weight[0] - want < 1e-4 && want - (double)weight[0] <
 	    1e-4);
 	accel_loader_free(l);
-	return ACCEL_OK;
+	return accel_fini(a);
 }
 
 static accel_status
@@ -500,7 +517,7 @@ differences(accel *a)
 
 static accel_status (*const parts[])(accel *) = {
 	golden, metrics, objects, resumes, states, places, dispatch,
-	differences, uneven,
+	differences,
 };
 
 static accel_status
@@ -523,9 +540,14 @@ run(void *user)
 int
 main(void)
 {
-	if (has_backend())
-		on_worlds(run, NULL, "loaders");
-	else
+	int accum;
+
+	if (!has_backend()) {
 		skip("built without MPICH");
+		return tap_done();
+	}
+	on_worlds(run, NULL, "loaders");
+	for (accum = 1; accum <= 3; accum++)
+		on_worlds(uneven, &accum, "uneven ends of the data");
 	return tap_done();
 }
