@@ -6,6 +6,9 @@ noinst_PROGRAMS += %D%/adder
 %C%_adder_LDADD   = libaccel.la $(BLAS_LIBS) -lm
 endif
 
+# A first program in C++: tests/train/install.t builds it from what is installed.
+EXTRA_DIST += %D%/first.cc
+
 # A program for one process, and what ten lines make of it.
 noinst_PROGRAMS += %D%/chars
 %C%_chars_SOURCES = %D%/chars.c

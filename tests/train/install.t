@@ -53,30 +53,58 @@ cp "$work/main.c" "$work/main.cc"
 ok "and C++" ${CXX:-c++} -std=c++17 -Wall -Wextra -Werror \
 	-I"$(find "$dest" -name include)" -fsyntax-only "$work/main.cc"
 
+# examples/first.cc, on one rank and on two.
+first=$top_srcdir/examples/first.cc
+learns() { # PROGRAM RANKS: the program's own arguments are none
+	if [ "$2" = 1 ]; then
+		LD_LIBRARY_PATH=$lib "$1" >"$work/out" 2>&1
+	else
+		LD_LIBRARY_PATH=$lib timeout 120 "$top_builddir/accel" launch \
+			--cpu --num_processes "$2" --no_python "$1" \
+			>"$work/out" 2>&1
+	fi || { cat "$work/out"; return 1; }
+	awk -v ranks="$2" '{ print } /ranks: / { sub(".*ranks: ", "")
+		good = $1 + 0 == ranks && $3 < 0.001 } END { exit !good }' \
+		"$work/out"
+}
+ok "the first program is C++ without a warning" ${CXX:-c++} -std=c++11 \
+	-Wall -Wextra -Wpedantic -Werror -I"$(find "$dest" -name include)" \
+	-fsyntax-only "$first"
+
 export PKG_CONFIG_PATH="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dest"
 if command -v pkg-config >/dev/null; then
 	flags=$(pkg-config --cflags --libs accel)
 	ok "pkg-config's flags build a program" ${CC:-cc} "$work/main.c" \
 		-o "$work/by-pc" $flags
 	is "that runs" "$(LD_LIBRARY_PATH=$lib "$work/by-pc" 2>&1)" "$version"
+	ok "and the first program" ${CXX:-c++} "$first" -o "$work/first" $flags
+	ok "that learns" learns "$work/first" 1
+	if [ -e "$top_builddir/.libs/libaccel-mpi.so" ]; then
+		ok "on two ranks too" learns "$work/first" 2
+	else
+		skip "built without MPICH"
+	fi
 else
 	skip "no pkg-config"
 fi
 
 if command -v cmake >/dev/null; then
 	mkdir "$work/project"
-	cp "$work/main.c" "$work/project"
+	cp "$work/main.c" "$first" "$work/project"
 	cat >"$work/project/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.13)
-project(consumer C)
+project(consumer C CXX)
 find_package(accel 0.1 CONFIG REQUIRED)
 add_executable(main main.c)
 target_link_libraries(main accel::accel)
+add_executable(first first.cc)
+target_link_libraries(first accel::accel)
 END
 	ok "CMake finds it" cmake -S "$work/project" -B "$work/cmake" \
 		-DCMAKE_PREFIX_PATH="$dest$(setting prefix)"
 	ok "and builds" cmake --build "$work/cmake"
 	is "a program that runs" "$("$work/cmake/main" 2>&1)" "$version"
+	ok "and the first one" learns "$work/cmake/first" 1
 	sed -i 's/accel 0.1/accel 0.9/' "$work/project/CMakeLists.txt"
 	cmake -S "$work/project" -B "$work/cmake2" \
 		-DCMAKE_PREFIX_PATH="$dest$(setting prefix)" >"$work/out" 2>&1
