@@ -52,10 +52,16 @@ note(struct cuda *c, cudaError_t code, const char *call)
 	}
 }
 
+/* Each thread begins with GPU 0 as its own; from here on it is this rank's. */
 static struct cuda *
 of(struct mem *m)
 {
-	return (struct cuda *)(void *)m;
+	struct cuda *c = (struct cuda *)(void *)m;
+	int gpu;
+
+	if (cudaGetDevice(&gpu) == cudaSuccess && gpu != c->gpu)
+		note(c, cudaSetDevice(c->gpu), "cudaSetDevice");
+	return c;
 }
 
 static int

@@ -53,7 +53,8 @@ open_plugin(const char *name, struct err *err)
 	if (ops == NULL) {
 		err_hint(err, "more than one process needs it: build accel with "
 		    "%s, or name its folder in ACCEL_PLUGIN_DIR",
-		    strcmp(name, "mpi") == 0 ? "MPICH (libmpich-dev)" : "NCCL");
+		    strcmp(name, "mpi") == 0 ? "MPICH (libmpich-dev)" :
+		    "NCCL, set ACCEL_BACKEND=mpi");
 		return NULL;
 	}
 	if (ops->abi != DEVICE_ABI) {

@@ -21,6 +21,7 @@ struct nccl {
 	ncclComm_t	 comm;
 	cudaStream_t	 stream;
 	size_t		 world;
+	int		 gpu;
 	int		 on_gpu;	/* the program computes there, on */
 	cudaStream_t	 program;
 	cudaEvent_t	 before;	/* what "program" had so far */
@@ -88,6 +89,8 @@ nccl_open(void **state, const struct device_host *host, struct err *err)
 	s->program = host->stream;
 	cu = s->on_gpu ? cudaEventCreateWithFlags(&s->before,
 	    cudaEventDisableTiming) : cudaSetDevice(host->local_rank);
+	if (cu == cudaSuccess)
+		cu = cudaGetDevice(&s->gpu);
 	if (cu == cudaSuccess)
 		cu = cudaStreamCreateWithFlags(&s->stream,
 		    cudaStreamNonBlocking);
@@ -235,6 +238,8 @@ prepare(struct nccl *s, const void **in, size_t in_bytes, void **out,
 		err_nomem(err);
 		return NULL;
 	}
+	/* Each thread begins with GPU 0 as its own. */
+	cudaSetDevice(s->gpu);
 	if (s->on_gpu && follow(s, err) != 0) {
 		request_free(s, r);
 		return NULL;

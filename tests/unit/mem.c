@@ -352,6 +352,7 @@ words(void)
 	struct err err = ERR_INIT;
 	struct mem *m = NULL;
 	void *p = gpu->ops->alloc(gpu, 8);
+	int now = -1;
 
 	ok(gpu->ops->owns(gpu, p, NULL) == 1 &&
 	    gpu->ops->owns(gpu, &err, &err) == 0 &&
@@ -366,6 +367,11 @@ words(void)
 	    "what has no result keeps its error, once (%s)", err.text);
 	ok(gpu->ops->alloc(gpu, (size_t)1 << 40) == NULL &&
 	    gpu->ops->failed(gpu, NULL) == 0, "no memory is NULL");
+	cudaSetDevice(1);		/* as in a new thread */
+	gpu->ops->zero(gpu, there, 1);
+	ok(cudaGetDevice(&now) == cudaSuccess && now == 0 &&
+	    gpu->ops->failed(gpu, NULL) == 0,
+	    "work goes to the rank's GPU, whichever is the thread's");
 	setenv("FAKE_CUDA_GPUS", "0", 1);
 	ok(mem_plugin.open(&m, NULL, 0, &err) == -1 &&
 	    strstr(err.text, "no GPU") != NULL, "no GPU (%s)", err.text);
