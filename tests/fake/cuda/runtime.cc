@@ -30,8 +30,9 @@ fake_dim blockIdx, threadIdx, blockDim, gridDim;
 
 namespace {
 
-const size_t	room = (size_t)256 << 20, line = 256;
+const size_t	room = (size_t)256 << 20, line = 256, rubbish = 65536;
 char		*memory;		/* the GPU's */
+size_t		 top;			/* so much of it was ever in use */
 std::map<char *, size_t> used;
 std::set<void *> pinned;
 int		 reach;			/* > 0: it may be touched */
@@ -43,7 +44,7 @@ allow(bool yes)
 {
 	if ((yes ? reach++ > 0 : --reach > 0) || memory == nullptr)
 		return;
-	if (mprotect(memory, room, yes ? PROT_READ | PROT_WRITE : PROT_NONE))
+	if (mprotect(memory, top, yes ? PROT_READ | PROT_WRITE : PROT_NONE))
 		abort();
 }
 
@@ -222,8 +223,10 @@ cudaMalloc(void **p, size_t bytes)
 	if ((size_t)(memory + room - at) < size)
 		return result(cudaErrorMemoryAllocation);
 	used[at] = size;
+	while (top < (size_t)(at - memory) + size)
+		top += (size_t)1 << 20;
 	allow(true);
-	memset(at, 0xa5, size);
+	memset(at, 0xa5, size < rubbish ? size : rubbish);
 	allow(false);
 	*p = at;
 	return cudaSuccess;
@@ -237,7 +240,7 @@ release(void *p)
 	if (one == used.end())
 		return result(cudaErrorInvalidValue);
 	allow(true);
-	memset(p, 0x5a, one->second);
+	memset(p, 0x5a, one->second < rubbish ? one->second : rubbish);
 	allow(false);
 	used.erase(one);
 	return cudaSuccess;
