@@ -93,8 +93,8 @@ fuzz_parts = $(filter %.c,$(runtime_base_libbase_la_SOURCES) \
 	$(runtime_weights_libweights_la_SOURCES) runtime/device/pmi.c)
 fuzz_objects = $(fuzz_parts:%.c=%D%/with/%.o)
 fuzz_compile = $(FUZZ_CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
-	-DPLUGIN_DIR='""' -DMULTIARCH='""' $(FUZZ_CFLAGS) $(YAML_CFLAGS) \
-	$(JANSSON_CFLAGS) $(CURSES_CFLAGS)
+	-DPLUGIN_DIR='""' -DLIBEXECDIR='""' -DBINDIR='""' -DMULTIARCH='""' \
+	$(FUZZ_CFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(CURSES_CFLAGS)
 fuzz_extra_agent = %D%/with/runtime/launch/descriptors.o \
 	%D%/with/probes/topology.o \
 	%D%/with/runtime/launch/wire.o

@@ -55,6 +55,9 @@ pty_start(struct terminal *t, const char *kind, int rows, int columns,
 	if ((t->child = fork()))
 		return;
 	close(t->master);
+	/* Ignored where make runs in the background. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	/* The test keeps the other end: what it was is compared there. */
 	setsid();
 	ioctl(t->slave, TIOCSCTTY, 0);

@@ -57,6 +57,9 @@ begin(struct terminal *t, char *const argv[])
 	if ((t->child = fork()))
 		return;
 	login_tty(dup(t->slave));
+	/* Ignored where make runs in the background. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	setenv("TERM", "xterm-256color", 1);
 	setenv("ACCEL_TEST_SYNC", "1", 1);
 	unsetenv("ACCESSIBLE");
