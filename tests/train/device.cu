@@ -308,12 +308,18 @@ make_step(struct model *m)
 	}
 }
 
-/* The program's own exchange, by a collective of accel.h. */
+/* The program's own exchange: at once, or where the backend takes the memory as
+ * it is, in a round that goes on by itself. */
 static accel_status
 hook(void *user, accel_bucket *b)
 {
-	return accel_all_reduce((accel *)user, b->data, b->n, b->dtype,
-	    ACCEL_SUM);
+	struct model *m = (struct model *)user;
+	bool staged = m->on_gpu && getenv("ACCEL_BACKEND") != NULL;
+
+	if (b->round > 0)
+		return ACCEL_OK;
+	return (b->index % 2 || staged ? accel_all_reduce :
+	    accel_hook_all_reduce)(m->a, b->data, b->n, b->dtype, ACCEL_SUM);
 }
 
 /* ---- memory ------------------------------------------------------------------- */
@@ -526,7 +532,7 @@ begin(struct model *m)
 		st = accel_buffer(m->a, "mean", m->mean, sizeof(*m->mean));
 	}
 	if (st == ACCEL_OK && m->run.extra == HOOK)
-		st = accel_set_hook(m->a, hook, m->a);
+		st = accel_set_hook(m->a, hook, m);
 	return st != ACCEL_OK ? st : accel_prepare(m->a,
 	    m->run.optimizer == ADAFACTOR ? (int)ACCEL_FACTORED : 2);
 }
