@@ -192,6 +192,11 @@ connect_ranks(accel *a)
 	    env_seconds("ACCEL_START_TIMEOUT", 120, &c.start_limit) != 0 ||
 	    wait_limit(a, &c.wait_limit) != 0)
 		return -1;
+	if (c.limit < 2 * CTL_BEAT) {
+		err_set(&last, "ACCEL_PEER_TIMEOUT: %g s are over before the "
+		    "second heartbeat", c.limit);
+		return err_hint(&last, "at least %g", 2 * CTL_BEAT);
+	}
 	/* torchrun's own store listens on the port itself. */
 	if (agent != NULL && strcmp(agent, "True") == 0)
 		port++;

@@ -29,7 +29,7 @@ pass(accel *a, struct tensor *t, double by, struct mem_sum *sum)
 static accel_status
 agree_on_units(accel *a)
 {
-	int32_t *count = calloc((size_t)a->nunit + 1, sizeof(*count));
+	int32_t *count = calloc((size_t)a->nunit + 1, sizeof(*count)), due;
 	accel_status st;
 	bool any;
 
@@ -41,13 +41,16 @@ agree_on_units(accel *a)
 	st = accel_all_reduce(a, count, (size_t)a->nunit + 1, ACCEL_I32,
 	    ACCEL_SUM);
 	any = count[a->nunit] > 0;
+	/* Of an accumulation some ranks may have had the beginning alone. */
+	due = count[a->nunit] > a->with_data ? count[a->nunit] :
+	    a->with_data;
 	for (int u = 0; u < a->nunit && st == ACCEL_OK; u++) {
 		a->unit[u].idle = any && count[u] == 0;
 		if (any && a->config.unused == ACCEL_UNUSED_ERROR &&
-		    count[u] < a->with_data) {
+		    count[u] < due) {
 			st = accel__fail(ACCEL_EMISMATCH, "unit %s had no "
 			    "accel_leave on %d of %d ranks", a->unit[u].name,
-			    a->with_data - count[u], a->with_data);
+			    due - count[u], due);
 			err_hint(accel__err(), "see that it takes part in "
 			    "forward, or allow unused units in accel_config");
 		}

@@ -112,6 +112,33 @@ unused(void *user)
 	return accel_fini(a);
 }
 
+/* The last rank has half of an accumulation, and never leaves "big". */
+static accel_status
+unused_in_half(void *user)
+{
+	accel_config c = ACCEL_CONFIG_INIT;
+	accel_sgd_args sgd = { .lr = 1 };
+	int active, last;
+	accel *a;
+
+	(void)user;
+	c.unused = ACCEL_UNUSED_ERROR;
+	c.grad_accum = 2;
+	GOOD(model(&c, &a));
+	last = accel_rank(a) == accel_world(a) - 1;
+	task.a = a;
+	task.leave = last ? 2 : 3;
+	for (int m = 0; m < 2; m++) {
+		GOOD(accel_join(a, m == 0 || !last, &active));
+		GOOD(accel_backward(a, m == 0 || !last ? backward : NULL,
+		    NULL));
+	}
+	HOLDS(accel_step(a, accel_sgd, &sgd) == ACCEL_EMISMATCH);
+	HOLDS(strstr(accel_errmsg(), "unit big had no accel_leave on 1 of ") !=
+	    NULL);
+	return accel_fini(a);
+}
+
 /* Rank r has r + 1 batches. */
 static accel_status
 joins(void *user)
@@ -657,6 +684,7 @@ main(void)
 	on_worlds(unused, &choice, "or left out if unused everywhere");
 	choice = ACCEL_UNUSED_ERROR;
 	on_worlds(unused, &choice, "or an error that names the unit");
+	on_worlds(unused_in_half, NULL, "of half an accumulation too");
 	choice = ACCEL_UNEVEN_ALL;
 	on_worlds(joins, &choice, "uneven data, averaged over all ranks");
 	choice = ACCEL_UNEVEN_ACTIVE;

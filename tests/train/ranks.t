@@ -139,4 +139,10 @@ kill -KILL "$(sed -n 's/^pid //p' "$work/out.2")"
 finish
 is "who waits for it fails when it dies" "${codes% *}" " 1 1"
 has "and names it" "$(cat "$work/out.1")" "status -5: rank 2 ("
+
+ACCEL_PEER_TIMEOUT=0.3
+run 2 linger
+finish
+has "a limit of silence shorter than heartbeats is refused" \
+	"$(cat "$work/out.0")" "0.3 s are over before the second heartbeat"
 done_testing
