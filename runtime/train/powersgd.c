@@ -304,7 +304,7 @@ accel__low_round(accel *a, struct bucket *b)
 	return ACCEL_OK;
 }
 
-/* ---- checkpoints: of each bucket Q, the error, and where random stands ----- */
+/* ---- checkpoints: of each bucket Q, the error, and where random stands ---- */
 
 static size_t
 saved_size(void *user)

@@ -9,7 +9,7 @@ tests_train_scaler_LDADD   = libaccel.la -lm
 
 check_PROGRAMS += tests/train/parallel
 TESTS += tests/train/parallel
-tests_train_parallel_SOURCES = tests/train/parallel.c tests/train/world.h tests/tap.h
+tests_train_parallel_SOURCES = tests/train/parallel.c tests/train/two.h tests/train/world.h tests/tap.h
 tests_train_parallel_LDADD   = runtime/train/libtrain.la
 
 check_PROGRAMS += tests/train/faults
@@ -31,3 +31,8 @@ check_PROGRAMS += tests/train/killed
 TESTS += tests/train/killed
 tests_train_killed_SOURCES = tests/train/killed.c tests/train/folder.h tests/train/port.h tests/train/world.h tests/tap.h
 tests_train_killed_LDADD   = runtime/train/libtrain.la
+
+check_PROGRAMS += tests/train/hooks
+TESTS += tests/train/hooks
+tests_train_hooks_SOURCES = tests/train/hooks.c tests/train/two.h tests/train/world.h tests/tap.h
+tests_train_hooks_LDADD   = runtime/train/libtrain.la

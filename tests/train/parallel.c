@@ -1,70 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What gradients and parameters go through beside the plain average: unused
- * units, uneven data, hooks, PowerSGD, local SGD, buffers, debug mode. */
+ * units, uneven data, PowerSGD, local SGD, buffers, debug mode. */
 #include <math.h>
 
-#include "tests/train/world.h"
-
-enum { ROWS = 24, COLS = 20, N = ROWS * COLS, SMALL = 5 };
-
-static float w[2][N], g[2][N];
-
-/* Units "big" (a matrix) and "small" (a vector). */
-static accel_status
-model(const accel_config *c, accel **out)
-{
-	accel_tensor big = { "big", w[0], g[0], ACCEL_F32, 0, 2,
-	    { ROWS, COLS } };
-	accel_tensor small = { "small", w[1], g[1], ACCEL_F32, 0, 1,
-	    { SMALL } };
-	accel *a;
-
-	GOOD(accel_init(c, out));
-	a = *out;
-	for (int i = 0; i < N; i++)
-		w[0][i] = w[1][i] = (float)(accel_rank(a) * 100 + i);
-	GOOD(accel_unit(a, "big", &big, 1, NULL));
-	GOOD(accel_unit(a, "small", &small, 1, NULL));
-	return accel_prepare(a, 0);
-}
-
-/* What backward adds to every element, and which units it leaves. */
-static struct {
-	accel *a;
-	float big, small;
-	unsigned leave;
-} task;
-
-static accel_status
-backward(void *user)
-{
-	accel_status st = ACCEL_OK;
-
-	(void)user;
-	for (int i = 0; i < N; i++)
-		g[0][i] += task.big;
-	for (int i = 0; i < SMALL; i++)
-		g[1][i] += task.small;
-	for (int u = 1; u >= 0 && st == ACCEL_OK; u--)
-		if (task.leave & 1u << u)
-			st = accel_leave(task.a, u);
-	return st;
-}
-
-static accel_status
-one_step(accel *a, float big, float small, unsigned leave,
-    accel_status *status)
-{
-	accel_sgd_args sgd = { .lr = 1 };
-
-	task.a = a;
-	task.big = big;
-	task.small = small;
-	task.leave = leave;
-	GOOD(accel_backward(a, backward, NULL));
-	*status = accel_step(a, accel_sgd, &sgd);
-	return ACCEL_OK;
-}
+#include "tests/train/two.h"
 
 static accel_status
 count_ranges(void *user, const accel_range *r, int n, int64_t step)
@@ -180,179 +119,6 @@ joins(void *user)
 	HOLDS(rounds == world);
 	HOLDS(fabsf(w[0][3] - (3 - want)) < 1e-4f);
 	return accel_fini(a);
-}
-
-/* The hook makes twice the sum, bucket after bucket. */
-static accel_status
-twice(void *user, accel_bucket *b)
-{
-	int *next = user;
-	float *x = b->data;
-
-	if (b->index != (*next)++ || b->dtype != ACCEL_F32 ||
-	    b->last != (b->index == 1))
-		return ACCEL_EINVAL;
-	for (size_t i = 0; i < b->n; i++)
-		x[i] *= 2;
-	return accel_all_reduce(task.a, b->data, b->n, b->dtype, ACCEL_SUM);
-}
-
-static accel_status
-hooks(void *user)
-{
-	accel_config c = ACCEL_CONFIG_INIT;
-	accel_status st;
-	int next = 0;
-	accel *a;
-
-	(void)user;
-	c.bucket_bytes = 64;
-	GOOD(model(&c, &a));
-	GOOD(accel_set_hook(a, twice, &next));
-	GOOD(one_step(a, (float)accel_rank(a) + 1, 1, 3, &st));
-	GOOD(st);
-	HOLDS(next == (accel_world(a) == 1 ? 0 : 2));
-	HOLDS(w[1][0] == (accel_world(a) == 1 ? -1.0f : -2.0f));
-	HOLDS(w[0][1] == 1 - (accel_world(a) == 1 ? 1 :
-	    (float)(accel_world(a) + 1)));
-	return accel_fini(a);
-}
-
-/* In three rounds: two all-reduces and an all-gather; the largest sum; what
- * comes of it.  Round by round, bucket after bucket, on all ranks alike. */
-static struct talk {
-	int calls;
-	float sum[2][N], most[2];
-	int32_t ranks[2], all[2][4];
-} talk;
-
-static accel_status
-by_rounds(void *user, accel_bucket *b)
-{
-	struct talk *t = user;
-	accel *a = task.a;
-	float *x = b->data, *sum = t->sum[b->index];
-	int world = accel_world(a), rank = accel_rank(a);
-
-	HOLDS(b->count == 2 && b->index == t->calls % 2 &&
-	    b->round == t->calls / 2 % 3);
-	t->calls++;
-	switch (b->round) {
-	case 0:
-		memcpy(sum, x, b->n * sizeof(*x));
-		t->ranks[b->index] = 1 << rank;
-		HOLDS(accel_hook_all_reduce(a, sum, b->n, b->dtype,
-		    ACCEL_AVG) == ACCEL_EINVAL);
-		GOOD(accel_hook_all_reduce(a, sum, b->n, b->dtype, ACCEL_SUM));
-		GOOD(accel_hook_all_gather(a, &t->ranks[b->index],
-		    t->all[b->index], sizeof(int32_t)));
-		break;
-	case 1:
-		for (int r = 0; r < world; r++)
-			HOLDS(t->all[b->index][r] == 1 << r);
-		t->most[b->index] = sum[0] * (float)(rank + 1);
-		for (int k = 0; k < ACCEL_HOOK_MOST; k++)
-			GOOD(accel_hook_all_reduce(a, k == 0 ?
-			    &t->most[b->index] : &sum[k], 1, b->dtype,
-			    ACCEL_MAX));
-		HOLDS(accel_hook_all_reduce(a, sum, 1, b->dtype, ACCEL_MAX) ==
-		    ACCEL_EINVAL);
-		break;
-	default:
-		HOLDS(t->most[b->index] == sum[0] * (float)world);
-		/* A blocking one of its own does no harm. */
-		t->ranks[0] = 1;
-		GOOD(accel_all_reduce(a, t->ranks, 1, ACCEL_I32, ACCEL_SUM));
-		HOLDS(t->ranks[0] == world);
-		memcpy(x, sum, b->n * sizeof(*x));
-	}
-	return ACCEL_OK;
-}
-
-static accel_status
-rounds(void *user)
-{
-	accel_config c = ACCEL_CONFIG_INIT;
-	accel_status st;
-	float mean, norm;
-	accel *a;
-
-	c.bucket_bytes = 64;
-	(void)user;
-	GOOD(model(&c, &a));
-	talk.calls = 0;
-	HOLDS(accel_hook_all_reduce(a, w[0], 1, ACCEL_F32, ACCEL_SUM) ==
-	    ACCEL_ESTATE);
-	mean = (float)(accel_world(a) + 1) / 2;
-	task.a = a;
-	for (int s = 1; s <= 4; s++) {
-		/* Units left, or not; waited for in the step, or before. */
-		GOOD(accel_set_hook(a, by_rounds, &talk));
-		if (s == 2) {
-			task.big = task.small = (float)accel_rank(a) + 1;
-			task.leave = 0;
-			GOOD(accel_backward(a, backward, NULL));
-			GOOD(accel_clip_grad_norm(a, 1e9f, &norm));
-			HOLDS(fabsf(norm / mean - sqrtf(N + SMALL)) < 1e-3f);
-			GOOD(accel_step(a, accel_sgd, &(accel_sgd_args){
-			    .lr = 1 }));
-		} else {
-			GOOD(one_step(a, (float)accel_rank(a) + 1,
-			    (float)accel_rank(a) + 1, 3, &st));
-			GOOD(st);
-		}
-		HOLDS(w[0][1] == 1 - (float)s * mean &&
-		    w[1][2] == 2 - (float)s * mean);
-		HOLDS(talk.calls == (accel_world(a) == 1 ? 0 : 6 * s));
-	}
-	return accel_fini(a);
-}
-
-/* The last rank's hook fails: it gets its own status, the others are told. */
-static accel_status
-gives_up(void *user, accel_bucket *b)
-{
-	if (b->round == *(int *)user && b->index == 1 &&
-	    accel_rank(task.a) == accel_world(task.a) - 1)
-		return accel__fail(ACCEL_EIO, "no more ideas");
-	return b->round == 2 ? ACCEL_OK : accel_hook_all_reduce(task.a,
-	    talk.sum[b->index], b->n, b->dtype, ACCEL_SUM);
-}
-
-static accel_status
-hook_fails(void *user)
-{
-	accel_config c = ACCEL_CONFIG_INIT;
-	accel_sgd_args sgd = { .lr = 1 };
-	char want[60];
-	accel_status st;
-	accel *a;
-
-	c.bucket_bytes = 64;
-	/* A rank may be told before it is out of this. */
-	st = model(&c, &a);
-	if (st == ACCEL_OK)
-		st = accel_set_hook(a, gives_up, user);
-	task.a = a;
-	task.leave = 3;
-	if (st == ACCEL_OK)
-		st = accel_backward(a, backward, NULL);
-	if (st == ACCEL_OK)
-		st = accel_step(a, accel_sgd, &sgd);
-	if (st == ACCEL_OK)
-		st = accel_barrier(a);	/* nobody waited in the last round */
-	if (accel_rank(a) == accel_world(a) - 1) {
-		HOLDS(st == ACCEL_EIO);
-		HOLDS(strcmp(accel_errmsg(), "no more ideas") == 0);
-	} else {
-		snprintf(want, sizeof(want), "its hook failed at bucket 1 (big "
-		    ".. big), round %d", *(int *)user);
-		HOLDS(st == ACCEL_EPEER);
-		HOLDS(strstr(accel_errmsg(), want) != NULL);
-	}
-	HOLDS(accel_backward(a, backward, NULL) != ACCEL_OK);
-	accel_fini(a);
-	return ACCEL_OK;
 }
 
 /* A matrix of rank one is sent exactly; of others, what is left out comes
@@ -603,59 +369,6 @@ drifts(void *user)
 	return accel_fini(a);
 }
 
-/* What must be set alike is set on the last rank alone. */
-static accel_status
-unlike(void *user)
-{
-	const char *name = user, *rank = getenv("RANK");
-	int world = (int)strtol(getenv("WORLD_SIZE"), NULL, 10);
-	char want[120];
-	accel *a;
-
-	if (strtol(rank, NULL, 10) == world - 1)
-		setenv(name, strcmp(name, "ACCEL_DEBUG") == 0 ? "1" : "nccl", 1);
-	HOLDS(accel_init(NULL, &a) < 0 && a == NULL);
-	if (strcmp(name, "ACCEL_DEBUG") == 0)
-		snprintf(want, sizeof(want), "accel_init: ACCEL_DEBUG is 0 on "
-		    "rank 0 and 1 on rank %d (set it for all ranks", world - 1);
-	else
-		snprintf(want, sizeof(want), "ACCEL_BACKEND is mpi on rank 0 "
-		    "and nccl on rank %d", world - 1);
-	HOLDS(strstr(accel_errmsg(), want) != NULL);
-	return ACCEL_OK;
-}
-
-/* Of the calls that change how gradients travel. */
-static accel_status
-unlike_calls(void *user)
-{
-	accel_config c = ACCEL_CONFIG_INIT;
-	bool last;
-	accel *a;
-
-	(void)user;
-	GOOD(model(&c, &a));
-	last = accel_rank(a) == accel_world(a) - 1;
-	HOLDS(accel_local_sgd(a, last ? 3 : 4) == ACCEL_EMISMATCH);
-	HOLDS(strstr(accel_errmsg(), "accel_local_sgd: steps is 4 on rank 0 "
-	    "and 3 on rank") != NULL);
-	HOLDS(accel_set_hook(a, last ? twice : NULL, NULL) ==
-	    ACCEL_EMISMATCH);
-	HOLDS(strstr(accel_errmsg(), "accel_set_hook: a function is 0 on rank "
-	    "0 and 1 on rank") != NULL);
-	return accel_fini(a);
-}
-
-static void
-on_3(accel_fn fn, const char *user, const char *says)
-{
-	accel_status st = spawn(3, fn, (void *)user);
-
-	ok(st == ACCEL_OK, "%s", says);
-	if (st != ACCEL_OK)
-		printf("# %s\n", accel_errmsg());
-}
-
 static void
 in_debug(int world, accel_fn fn, int what, const char *says)
 {
@@ -691,17 +404,8 @@ main(void)
 	on_worlds(joins, &choice, "uneven data, averaged over who has some");
 	choice = ACCEL_UNEVEN_ERROR;
 	on_worlds(joins, &choice, "uneven data, refused");
-	on_worlds(hooks, NULL, "a hook sees each bucket in order");
-	on_worlds(rounds, NULL, "a hook's rounds come in order");
-	for (choice = 0; choice < 3; choice++) {
-		accel_status st = spawn(3, hook_fails, &choice);
-
-		ok(st == ACCEL_OK, "a hook that fails in round %d tells the "
-		    "others", choice);
-		if (st != ACCEL_OK)
-			printf("# %s\n", accel_errmsg());
-	}
-	on_worlds(power, NULL, "PowerSGD: exact for thin, right in the long run");
+	on_worlds(power, NULL, "PowerSGD: exact for thin, right in the long "
+	    "run");
 	on_worlds(power_overflow, NULL, "PowerSGD outlives an overflow");
 	choice = 0;
 	on_worlds(overflow, &choice, "one rank's overflow is everybody's");
@@ -713,8 +417,5 @@ main(void)
 	in_debug(2, differs, 1, "debug mode: another call is named");
 	in_debug(2, differs, 2, "debug mode: another root is named");
 	in_debug(2, drifts, 0, "debug mode: replicas that drift are named");
-	on_3(unlike, "ACCEL_DEBUG", "debug mode of one rank alone is named");
-	on_3(unlike, "ACCEL_BACKEND", "another backend is named");
-	on_3(unlike_calls, NULL, "unlike hooks and local SGD are named");
 	return tap_done();
 }

@@ -83,7 +83,7 @@ result_of(int world, int rank, int run)
 	return &results[((world - 1) * WORLDS + rank) * CASES + run];
 }
 
-/* ---- what must come out ----------------------------------------------------- */
+/* ---- what must come out -------------------------------------------------- */
 
 static struct run now;
 static int world, rank, step, micro;
@@ -195,7 +195,7 @@ expect_step(int s)
 	}
 }
 
-/* ---- the training ------------------------------------------------------------- */
+/* ---- the training ---------------------------------------------------------- */
 
 static accel *a;
 static char data[ROOM * 8], grad[ROOM * 8];
@@ -432,7 +432,7 @@ be_rank(void *user)
 	return accel_fini(base);
 }
 
-/* ---- all of them ---------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------- */
 
 static void
 cases(unsigned seed)
