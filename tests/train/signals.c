@@ -14,7 +14,7 @@
 
 enum { N = 1 << 20, UNITS = 2 };
 
-static float w[UNITS][N], g[UNITS][N];
+static float w[UNITS][N], g[UNITS][N], rows[1000];
 static accel *a;
 static volatile sig_atomic_t came, where;
 
@@ -109,7 +109,7 @@ train(void *user)
 	}
 	GOOD(accel_prepare(a, 0));
 	how.prefetch = 2;
-	GOOD(accel_source_memory(w[0], 1000, 4, &source));
+	GOOD(accel_source_memory(rows, 1000, 4, &source));
 	GOOD(accel_loader_open(a, source, &how, &loader));
 	GOOD(accel_next_batch(loader, &batch));
 	save.async = 1;
