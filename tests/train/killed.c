@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * killed: three ranks start, train and leave; one of them is killed at a moment
- * drawn at random, from its first instruction on.  Whatever the others are in
- * then (meeting, MPI_Init, accel_prepare, accel_join, a hook's rounds, PowerSGD,
- * local SGD, objects, a save, the end), each ends soon, and well or with the
- * name of the rank that is gone.
+ * killed: three ranks start, train and leave; one of them is killed, or stopped,
+ * at a moment drawn at random, from its first instruction on.  Whatever the
+ * others are in then (meeting, MPI_Init, accel_prepare, accel_join, a hook's
+ * rounds, PowerSGD, local SGD, objects, a save, the end), each ends soon, and
+ * well or with the name of the rank that is gone.
  *
  *	killed [SEED [TIMES]]
  */
@@ -24,7 +24,8 @@
 #include "tests/train/port.h"
 #include "tests/train/world.h"
 
-enum { WORLD = 3, UNITS = 3, N = 1200, STEPS = 8, START_S = 6 };
+enum { WORLD = 3, UNITS = 3, N = 1200, STEPS = 8, START_S = 6,
+	SILENT_S = 3 };
 
 enum kind { PLAIN, ROUNDS, POWER, LOCAL, SAVES, KINDS };
 
@@ -148,6 +149,7 @@ rank_main(int rank, int port, enum kind kind)
 	set_number("WORLD_SIZE", WORLD);
 	set_number("MASTER_PORT", port);
 	set_number("ACCEL_START_TIMEOUT", START_S);
+	set_number("ACCEL_PEER_TIMEOUT", SILENT_S);
 	setenv("MASTER_ADDR", "127.0.0.1", 1);
 	snprintf(text, sizeof(text), "stderr-%d", rank);
 	fd = open(in_folder(text), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -169,10 +171,10 @@ rank_main(int rank, int port, enum kind kind)
 	return 0;
 }
 
-/* Kills "victim" after "delay" seconds (< 0: nobody) and waits for all.  Says
- * how long the others took from then on; -1: they hang. */
+/* Sends "victim" the signal after "delay" seconds (< 0: nobody) and waits for
+ * all.  Says how long the others took from then on; -1: they hang. */
 static double
-watch(pid_t pid[WORLD], int victim, double delay)
+watch(pid_t pid[WORLD], int victim, int sig, double delay)
 {
 	const struct timespec nap = { 0, 1000000 };
 	double begin = clock_s(), struck = 0;
@@ -184,8 +186,10 @@ watch(pid_t pid[WORLD], int victim, double delay)
 		if (delay >= 0 && struck == 0 && now - begin >= delay) {
 			struck = now;
 			if (pid[victim] > 0)
-				kill(pid[victim], SIGKILL);
+				kill(pid[victim], sig);
 		}
+		if (struck > 0 && left == 1 && pid[victim] > 0)
+			kill(pid[victim], SIGKILL);
 		if (now - begin > 60)
 			break;
 		for (int r = 0; r < WORLD; r++)
@@ -204,7 +208,7 @@ watch(pid_t pid[WORLD], int victim, double delay)
 }
 
 static double
-run(enum kind kind, int victim, double delay)
+run(enum kind kind, int victim, int sig, double delay)
 {
 	int port = free_ports(1);
 	pid_t pid[WORLD];
@@ -214,7 +218,7 @@ run(enum kind kind, int victim, double delay)
 	for (int r = 0; r < WORLD; r++)
 		if ((pid[r] = fork()) == 0)
 			_exit(rank_main(r, port, kind));
-	return watch(pid, victim, delay);
+	return watch(pid, victim, sig, delay);
 }
 
 static void
@@ -252,15 +256,16 @@ names(const char *text, int rank)
  * all end well.  In MPI_Init and MPI_Finalize they do not return, but say it on
  * stderr, which is here in a file. */
 static void
-judge(enum kind kind, int victim, double at, double took)
+judge(enum kind kind, int victim, int sig, double at, double took)
 {
 	static const char *const word[] = { "plain", "a hook", "PowerSGD",
 	    "local SGD", "saves" };
 	char what[80];
 	bool named = true;
 
-	snprintf(what, sizeof(what), "%s, rank %d is killed after %.0f ms",
-	    word[kind], victim, at * 1e3);
+	snprintf(what, sizeof(what), "%s, rank %d is %s after %.0f ms",
+	    word[kind], victim, sig == SIGKILL ? "killed" : "stopped",
+	    at * 1e3);
 	ok(took >= 0 && took < START_S + 14, "%s: the others end in %.1f s",
 	    what, took);
 	for (int r = 0; r < WORLD; r++) {
@@ -296,19 +301,19 @@ main(int argc, char **argv)
 	if (told == MAP_FAILED || folder_make() != 0)
 		return 1;
 	printf("# seed %u\n", seed);
-	whole = run(SAVES, 0, -1);
+	whole = run(SAVES, 0, 0, -1);
 	for (int r = 0; r < WORLD; r++)
 		ok(told[r].ended && told[r].status == ACCEL_OK, "rank %d ends "
 		    "well where nobody is killed", r);
 	for (int i = 0; i < times; i++) {
 		enum kind kind = (enum kind)(i % KINDS);
-		int victim;
+		int victim, sig = i % 3 == 1 ? SIGSTOP : SIGKILL;
 		double at;
 
 		seed = seed * 1103515245u + 12345u;
 		victim = (int)(seed >> 8) % WORLD;
 		at = whole * (seed >> 12 & 1023) / 1024;
-		judge(kind, victim, at, run(kind, victim, at));
+		judge(kind, victim, sig, at, run(kind, victim, sig, at));
 	}
 	folder_remove();
 	return tap_done();
