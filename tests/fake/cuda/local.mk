@@ -40,7 +40,7 @@ check_LTLIBRARIES += %D%/libcuda.la
 %C%_libcuda_la_LDFLAGS = $(fake_plugin_LDFLAGS) -shrext .so.1
 
 # A program of CUDA.
-EXTRA_DIST += tests/train/device.cu
+EXTRA_DIST += tests/train/device.cu tests/train/device_model.hh
 check_PROGRAMS += tests/train/device
 TESTS += tests/train/device
 tests_train_device_SOURCES  = tests/train/device_fake.cc tests/train/port.h \
@@ -63,7 +63,8 @@ tests_train_device_gpu_SOURCES = tests/train/folder.h tests/train/port.h \
 	tests/tap.h
 tests_train_device_gpu_LDADD = tests/train/device-gpu.o libaccel.la \
 	$(CUDA_LIBS) -lstdc++ -lm
-tests/train/device-gpu.o: tests/train/device.cu runtime/train/accel.h
+tests/train/device-gpu.o: tests/train/device.cu tests/train/device_model.hh \
+	runtime/train/accel.h
 	@$(MKDIR_P) tests/train
 	$(AM_V_NVCC)$(SHELL) $(top_srcdir)/runtime/device/nvcc.sh $(NVCC) \
 	    $(AM_NVCCFLAGS) $(NVCCFLAGS) -Wall -Wextra -c -o $@ \
