@@ -27,10 +27,10 @@ absent(const struct run *run)
 }
 
 static void
-hang_up(struct rejoin *r)
+hang_up(struct rejoin *r, bool greeted)
 {
 	if (r->link)
-		r->transport->close(r->link);
+		r->transport->close(r->link, greeted);
 	r->link = NULL;
 	r->next = clock_ms() + CALL_MS;
 }
@@ -83,9 +83,9 @@ run_rejoin_turn(struct run *run, const struct pollfd *fds)
 		if (r->link && fds[i].revents) {
 			/* Its agent greets; an end of file is no greeting. */
 			(void)wire_fill(fds[i].fd, &said);
+			hang_up(r, said.len > 0);
 			back = back || said.len > 0;
 			buf_clear(&said);
-			hang_up(r);
 		} else if (!r->link && run->step == RUN && !run->stopping &&
 		    clock_ms() >= r->next)
 			call(run, i);
@@ -97,7 +97,7 @@ void
 run_rejoin_clear(struct run *run)
 {
 	for (size_t i = 0; run->rejoin && i < absent(run); i++)
-		hang_up(&run->rejoin[i]);
+		hang_up(&run->rejoin[i], false);
 	free(run->rejoin);
 	run->rejoin = NULL;
 }

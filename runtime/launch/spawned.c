@@ -131,7 +131,7 @@ ends_within(int pidfd, int ms)
 }
 
 void
-spawned_close(void *opaque, int told)
+spawned_close(void *opaque, bool greeted, int told)
 {
 	struct spawned	*link = opaque;
 	int		 pidfd;
@@ -143,7 +143,7 @@ spawned_close(void *opaque, int told)
 		/* A stopped agent cannot see that its link has ended. */
 		kill(link->pid, SIGCONT);
 		pidfd = pidfd_open(link->pid, 0);
-		if (!ends_within(pidfd, CLOSE_MS)) {
+		if (!ends_within(pidfd, greeted ? CLOSE_MS : 0)) {
 			kill(link->pid, told);
 			if (!ends_within(pidfd, TOLD_MS))
 				kill(link->pid, SIGKILL);

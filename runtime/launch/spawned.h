@@ -19,8 +19,8 @@ int  spawned_wait(void *link);
 /* What it said first that calls itself an error, else last; "" if nothing.
  * Given by malloc; NULL without memory. */
 char *spawned_said(const void *link);
-/* Closes the link and waits for the program, 20 s at most, until it is told to
- * end; a stopped one goes on first.  "told" is how: a signal, before
- * SIGKILL. */
-void spawned_close(void *link, int told);
+/* Closes the link and waits for the program, 20 s at most if its agent has
+ * greeted, until it is told to end; a stopped one goes on first.  "told" is how:
+ * a signal, before SIGKILL. */
+void spawned_close(void *link, bool greeted, int told);
 #endif

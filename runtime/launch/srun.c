@@ -145,11 +145,12 @@ srun_phase(const void *link)
 	return "srun starts the agent";
 }
 
-/* SIGTERM makes srun cancel the step; Slurm then kills all that is in it. */
+/* SIGTERM makes srun cancel the step, also one that a node has not begun; Slurm
+ * then kills all that is in it. */
 static void
-srun_close(void *link)
+srun_close(void *link, bool greeted)
 {
-	spawned_close(link, SIGTERM);
+	spawned_close(link, greeted, SIGTERM);
 }
 
 const struct transport transport_srun = {

@@ -52,8 +52,9 @@ ignored_ssh(const void *link, size_t i)
 }
 
 static void
-close_ssh(void *link)
+close_ssh(void *link, bool greeted)
 {
+	(void)greeted;
 	ssh_close(link);
 }
 

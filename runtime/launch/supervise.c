@@ -550,7 +550,8 @@ supervise(const struct plan *plan, const struct supervise_options *options)
 	run_usage_clear(&run);
 	for (size_t h = 0; run.peer && h < hosts(&run); h++) {
 		if (run.peer[h].link)
-			run.peer[h].transport->close(run.peer[h].link);
+			run.peer[h].transport->close(run.peer[h].link,
+			    run.peer[h].greeted);
 		run_check_clear(&run.peer[h]);
 		buf_clear(&run.peer[h].in);
 		buf_clear(&run.peer[h].out);

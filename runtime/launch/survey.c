@@ -343,7 +343,8 @@ survey(const struct hosts *hosts, const struct survey_options *options,
 	}
 	for (size_t h = 0; s.asked && h < hosts->count; h++) {
 		if (s.asked[h].link)
-			s.asked[h].transport->close(s.asked[h].link);
+			s.asked[h].transport->close(s.asked[h].link,
+			    s.asked[h].greeted);
 		buf_clear(&s.asked[h].in);
 		buf_clear(&s.asked[h].out);
 	}

@@ -51,9 +51,9 @@ exec_phase(const void *link)
 
 /* SIGKILL: its warden does the rest. */
 static void
-exec_close(void *link)
+exec_close(void *link, bool greeted)
 {
-	spawned_close(link, SIGKILL);
+	spawned_close(link, greeted, SIGKILL);
 }
 
 const struct transport transport_exec = {

@@ -31,8 +31,9 @@ struct transport {
 	int  (*result)(void *link, struct err *err);
 	/* What it is doing: "connecting". */
 	const char *(*phase)(const void *link);
-	/* Ends the link, and with it the agent. */
-	void (*close)(void *link);
+	/* Ends the link, and with it the agent; waits for one that has
+	 * greeted, as it ends its ranks. */
+	void (*close)(void *link, bool greeted);
 	/* What the user's settings say that is not obeyed, the i-th, or
 	 * NULL; once the agent has spoken.  May be NULL itself. */
 	const char *(*ignored)(const void *link, size_t i);

@@ -44,6 +44,7 @@ SlurmdSpoolDir=$work/slurm/%n
 StateSaveLocation=$work/slurm/state
 SlurmctldLogFile=$work/slurm/ctld.log
 SlurmdLogFile=$work/slurm/%n.log
+MessageTimeout=60
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
@@ -207,6 +208,30 @@ ok "Slurm's warning signal reaches each rank, once" await 10 three_told
 ok "and ends nothing else" await 30 test -s "$work/code"
 is "the job ends well" "$(cat "$work/code")" 0
 ok "nothing stays" await 20 none_left
+
+# A node that does not answer srun: ^C does not wait for it.
+kill -STOP "$(cat "$work/slurm/n2.pid")"
+cat >"$work/pending.sh" <<E4
+#!/bin/sh
+"$accel" launch --cpu --no_python true >"$work/out" 2>&1 &
+echo \$! >"$work/launcher"
+wait \$!
+echo \$? >"$work/code"
+E4
+chmod +x "$work/pending.sh"
+rm -f "$work/code" "$work/launcher"
+salloc -Q -N2 -n2 "$work/pending.sh" >"$work/said" 2>&1 </dev/null &
+salloc=$!
+to_n2() {
+	[ -s "$work/launcher" ] && pgrep -P "$(cat "$work/launcher")" -f \
+		nodelist=n2 >/dev/null
+}
+ok "a node is waited for" await 30 to_n2
+kill -TERM "$(cat "$work/launcher")"
+ok "who is told to end does not wait for it" await 15 test -s "$work/code"
+kill -CONT "$(cat "$work/slurm/n2.pid")"
+wait $salloc
+ok "nothing stays" await 30 none_left
 
 if [ -x "$top_builddir/tests/hosts/mpi-sum" ]; then
 	alloc -N2 -n2 -- "$accel" launch --cpu --no_python \
