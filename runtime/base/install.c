@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/install.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,10 @@
 char *
 install_program(const char *name)
 {
-	static const char *const near[] = { "", "/../libexec", "/../bin" };
-	static const char *const far[] = { LIBEXECDIR, BINDIR };
+	static const struct { bool near; const char *folder; } place[] = {
+		{ true, "" }, { true, "/../libexec" }, { true, "/../bin" },
+		{ false, LIBEXECDIR }, { false, BINDIR },
+	};
 	char	 self[4096], *path, *slash;
 	ssize_t	 n = readlink("/proc/self/exe", self, sizeof self - 1);
 
@@ -24,9 +27,11 @@ install_program(const char *name)
 		if (slash - self > 6 && !strcmp(slash - 6, "/.libs"))
 			slash[-6] = '\0';
 	}
-	for (int i = slash ? 0 : 3; i < 5; i++) {
-		if (asprintf(&path, "%s%s/%s", i < 3 ? self : "",
-		    i < 3 ? near[i] : far[i - 3], name) < 0)
+	for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
+		if (place[i].near && !slash)
+			continue;
+		if (asprintf(&path, "%s%s/%s", place[i].near ? self : "",
+		    place[i].folder, name) < 0)
 			return NULL;
 		if (access(path, X_OK) == 0)
 			return path;

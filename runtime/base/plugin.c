@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/err.h"
@@ -62,4 +63,18 @@ plugin_symbol(const char *name, const char *symbol, const char *folder, int n,
 		    "together");
 	}
 	return found;
+}
+
+void *
+plugin_beside(const char *name, const char *symbol, int all, struct err *err)
+{
+	static const char here;		/* its address tells the file */
+	const char *file = "", *slash;
+	Dl_info me;
+
+	if (dladdr(&here, &me) != 0 && me.dli_fname != NULL)
+		file = me.dli_fname;
+	slash = strrchr(file, '/');
+	return plugin_symbol(name, symbol, file,
+	    slash != NULL ? (int)(slash - file) : 0, all, err);
 }

@@ -18,4 +18,7 @@ struct err;
  */
 void *plugin_symbol(const char *name, const char *symbol, const char *folder,
     int n, int all, struct err *err);
+/* The same, with the folder of the library (or program) that this is part of. */
+void *plugin_beside(const char *name, const char *symbol, int all,
+    struct err *err);
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/device.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,9 +18,6 @@
 
 #define OPEN_LIMIT_S 120.0
 #define CLOSE_LIMIT_S 60.0
-
-/* Its address tells which file this code was loaded from. */
-static const char here;
 
 static int
 host_get(struct ctl *ctl, const char *key, void *data, size_t n,
@@ -41,15 +37,9 @@ host_get(struct ctl *ctl, const char *key, void *data, size_t n,
 static const struct device_ops *
 open_plugin(const char *name, struct err *err)
 {
-	const struct device_ops	*ops;
-	const char		*file = "", *slash;
-	Dl_info			 me;
+	const struct device_ops *ops = plugin_beside(name, "device_plugin", 1,
+	    err);
 
-	if (dladdr(&here, &me) != 0 && me.dli_fname != NULL)
-		file = me.dli_fname;
-	slash = strrchr(file, '/');
-	ops = plugin_symbol(name, "device_plugin", file,
-	    slash ? (int)(slash - file) : 0, 1, err);
 	if (ops == NULL) {
 		err_hint(err, "more than one process needs it: build accel with "
 		    "%s, or name its folder in ACCEL_PLUGIN_DIR",

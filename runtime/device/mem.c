@@ -11,22 +11,12 @@
 
 #include "runtime/base/banned.h"
 
-/* Its address tells which file this code was loaded from. */
-static const char here;
-
 int
 mem_open(struct mem **m, const char *name, void *stream, int gpu,
     struct err *err)
 {
-	const struct mem_ops	*ops;
-	const char		*file = "", *slash;
-	Dl_info			 me;
+	const struct mem_ops *ops = plugin_beside(name, "mem_plugin", 0, err);
 
-	if (dladdr(&here, &me) != 0 && me.dli_fname != NULL)
-		file = me.dli_fname;
-	slash = strrchr(file, '/');
-	ops = plugin_symbol(name, "mem_plugin", file,
-	    slash ? (int)(slash - file) : 0, 0, err);
 	if (ops == NULL)
 		return err_hint(err, "build accel where the CUDA toolkit (nvcc) "
 		    "is, or name the plugin's folder in ACCEL_PLUGIN_DIR");

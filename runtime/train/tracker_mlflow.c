@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tracker_mlflow: opens libaccel-mlflow.so, so that libaccel itself does not
  * link libcurl. */
-#include <dlfcn.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "runtime/base/err.h"
 #include "runtime/base/plugin.h"
 #include "runtime/train/track.h"
 
 #include "runtime/base/banned.h"
-
-/* Its address tells which file this code was loaded from. */
-static const char here;
 
 /* The plugin's state begins with its table: see mlflow.c. */
 struct plugin_state {
@@ -21,15 +17,9 @@ struct plugin_state {
 static int
 mlflow_open(void **state, const char *where, int rank, struct err *err)
 {
-	const struct tracker_ops *ops;
-	const char *file = "", *slash;
-	Dl_info me;
+	const struct tracker_ops *ops = plugin_beside("mlflow",
+	    "tracker_plugin", 0, err);
 
-	if (dladdr(&here, &me) != 0 && me.dli_fname != NULL)
-		file = me.dli_fname;
-	slash = strrchr(file, '/');
-	ops = plugin_symbol("mlflow", "tracker_plugin", file,
-	    slash != NULL ? (int)(slash - file) : 0, 0, err);
 	if (ops == NULL) {
 		err_hint(err, "the tracker mlflow needs it: build accel with "
 		    "libcurl (libcurl4-openssl-dev)");

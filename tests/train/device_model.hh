@@ -23,6 +23,7 @@
 #include "tests/tap.h"
 #include "tests/train/folder.h"
 #include "tests/train/port.h"
+#include "tests/train/precision.h"
 
 #ifndef LAUNCH
 #define LAUNCH(kernel, blocks, threads, stream, ...)			\
@@ -51,23 +52,6 @@ enum mode { HOST1, CUDA1, HOST2, NCCL2, MPI2, MODES };
 
 static const char *const mode_name[] = { "host", "GPU", "two ranks' hosts",
 	"two GPUs by NCCL", "two GPUs by MPI" };
-
-static const struct precision {
-	const char *name;
-	accel_dtype dtype;
-	int reduce, compress;
-	float scale;
-} precision[] = {
-	{ "f32", ACCEL_F32, 0, 0, 0 },
-	{ "f64", ACCEL_F64, 0, 0, 0 },
-	{ "bf16", ACCEL_BF16, 0, 0, 0 },
-	{ "bf16 as it is", ACCEL_BF16, ACCEL_REDUCE_OWN, 0, 0 },
-	{ "f16", ACCEL_F16, 0, 0, 256 },
-	{ "f16 as it is", ACCEL_F16, ACCEL_REDUCE_OWN, 0, 256 },
-	{ "f32 sent as f16", ACCEL_F32, 0, ACCEL_COMPRESS_F16, 0 },
-	{ "f32 sent as bf16", ACCEL_F32, 0, ACCEL_COMPRESS_BF16, 0 },
-};
-enum { PRECISIONS = sizeof(precision) / sizeof(*precision) };
 
 struct run {
 	int p, optimizer, accum, clip, extra, bucket;

@@ -2,7 +2,8 @@
 # Training over ranks of one program, and the loss scale.
 check_PROGRAMS += tests/train/ladder tests/train/scaler
 TESTS += tests/train/ladder tests/train/scaler
-tests_train_ladder_SOURCES = tests/train/ladder.c tests/train/port.h tests/tap.h
+tests_train_ladder_SOURCES = tests/train/ladder.c tests/train/port.h \
+	tests/train/precision.h tests/tap.h
 tests_train_ladder_LDADD   = libaccel.la runtime/base/libbase.la -lm
 tests_train_scaler_SOURCES = tests/train/scaler.c tests/tap.h
 tests_train_scaler_LDADD   = libaccel.la -lm

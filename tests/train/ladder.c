@@ -24,6 +24,7 @@
 #include "runtime/train/accel.h"
 #include "tests/tap.h"
 #include "tests/train/port.h"
+#include "tests/train/precision.h"
 
 enum { WORLDS = 4, STEPS = 4, NTENSOR = 6, NUNIT = 4, TOTAL = 3634,
 	CASES = 400 };
@@ -35,23 +36,6 @@ static const struct {
 
 enum how { INTEGER, REAL, UNEVEN_ACTIVE, UNEVEN_ALL, NEAR, AGAIN };
 enum order { BACKWARDS, FORWARDS, NONE };
-
-static const struct precision {
-	const char *name;
-	accel_dtype dtype;
-	int reduce, compress;
-	float scale;
-} precision[] = {
-	{ "f32", ACCEL_F32, 0, 0, 0 },
-	{ "f64", ACCEL_F64, 0, 0, 0 },
-	{ "bf16", ACCEL_BF16, 0, 0, 0 },
-	{ "bf16 as it is", ACCEL_BF16, ACCEL_REDUCE_OWN, 0, 0 },
-	{ "f16", ACCEL_F16, 0, 0, 256 },
-	{ "f16 as it is", ACCEL_F16, ACCEL_REDUCE_OWN, 0, 256 },
-	{ "f32 sent as f16", ACCEL_F32, 0, ACCEL_COMPRESS_F16, 0 },
-	{ "f32 sent as bf16", ACCEL_F32, 0, ACCEL_COMPRESS_BF16, 0 },
-};
-enum { PRECISIONS = sizeof(precision) / sizeof(*precision) };
 
 struct run {
 	enum how how;

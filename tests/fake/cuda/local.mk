@@ -64,6 +64,7 @@ tests_train_device_gpu_SOURCES = tests/train/folder.h tests/train/port.h \
 tests_train_device_gpu_LDADD = tests/train/device-gpu.o libaccel.la \
 	$(CUDA_LIBS) -lstdc++ -lm
 tests/train/device-gpu.o: tests/train/device.cu tests/train/device_model.hh \
+	tests/train/precision.h \
 	runtime/train/accel.h
 	@$(MKDIR_P) tests/train
 	$(AM_V_NVCC)$(SHELL) $(top_srcdir)/runtime/device/nvcc.sh $(NVCC) \
