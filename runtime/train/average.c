@@ -77,20 +77,12 @@ hash_tensor(accel *a, const struct tensor *t, uint64_t *hash)
 	const void *p = t->master != NULL ? t->master : t->data;
 	size_t bytes = t->n * (t->master != NULL ? sizeof(float) :
 	    device_size((int)t->dtype));
-	accel_status st;
+	const void *at;
 	void *copy;
+	accel_status st = accel__on_host(a, p, bytes, &at, &copy);
 
-	if (!accel__elsewhere(a, p)) {
-		*hash = hash_bytes(p, bytes);
-		return ACCEL_OK;
-	}
-	copy = malloc(bytes);
-	if (copy == NULL)
-		return accel__fail(ACCEL_ENOMEM, "no memory for a copy of %s",
-		    t->name);
-	st = accel__read(a, copy, p, bytes);
 	if (st == ACCEL_OK)
-		*hash = hash_bytes(copy, bytes);
+		*hash = hash_bytes(at, bytes);
 	free(copy);
 	return st;
 }

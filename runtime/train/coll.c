@@ -44,25 +44,14 @@ by_host(const accel *a, const void *buf, accel_dtype t, accel_op op)
 	    (is_half(t) && op != ACCEL_SUM)) && accel__elsewhere(a, buf);
 }
 
-/* The host's copy of a GPU's memory, to be freed. */
-static accel_status
-copy_to_host(accel *a, const void *buf, size_t bytes, void **copy)
-{
-	*copy = malloc(bytes);
-	if (*copy == NULL)
-		return accel__fail(ACCEL_ENOMEM, "no memory for %zu bytes of "
-		    "the GPU on the host", bytes);
-	return accel__read(a, *copy, buf, bytes);
-}
-
 static accel_status
 reduce_by_host(accel *a, void *buf, size_t n, accel_dtype t, accel_op op)
 {
 	size_t bytes = n * device_size((int)t);
-	accel_status st;
+	const void *at;
 	void *copy;
+	accel_status st = accel__on_host(a, buf, bytes, &at, &copy);
 
-	st = copy_to_host(a, buf, bytes, &copy);
 	if (st == ACCEL_OK)
 		st = accel_all_reduce(a, copy, n, t, op);
 	if (st == ACCEL_OK)
@@ -132,6 +121,7 @@ accel_broadcast(accel *a, void *buf, size_t bytes, int root)
 {
 	accel_status st;
 	void *req, *copy;
+	const void *at;
 
 	if (root < 0 || root >= a->world)
 		return accel__fail(ACCEL_EINVAL, "accel_broadcast: no rank %d "
@@ -139,7 +129,7 @@ accel_broadcast(accel *a, void *buf, size_t bytes, int root)
 	if (a->world == 1 || bytes == 0)
 		return ACCEL_OK;
 	if (by_host(a, buf, ACCEL_U8, ACCEL_SUM)) {
-		st = copy_to_host(a, buf, bytes, &copy);
+		st = accel__on_host(a, buf, bytes, &at, &copy);
 		if (st == ACCEL_OK)
 			st = accel_broadcast(a, copy, bytes, root);
 		if (st == ACCEL_OK)

@@ -135,6 +135,21 @@ accel__write(accel *a, void *p, const void *host, size_t bytes)
 }
 
 accel_status
+accel__on_host(accel *a, const void *p, size_t bytes, const void **at,
+    void **copy)
+{
+	*copy = NULL;
+	*at = p;
+	if (!accel__elsewhere(a, p))
+		return ACCEL_OK;
+	*at = *copy = malloc(bytes);
+	if (*copy == NULL)
+		return accel__fail(ACCEL_ENOMEM, "no memory for %zu bytes of "
+		    "the GPU on the host", bytes);
+	return accel__read(a, *copy, p, bytes);
+}
+
+accel_status
 accel__move(accel *a, void *to, const void *from, size_t bytes)
 {
 	bool there = accel__elsewhere(a, to), here = !accel__elsewhere(a, from);

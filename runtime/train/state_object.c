@@ -157,20 +157,12 @@ accel_unregister(accel *a, const char *name)
 static accel_status
 add_bytes(accel *a, struct buf *out, const void *p, uint64_t bytes)
 {
-	accel_status st;
+	const void *at;
 	void *copy;
+	accel_status st = accel__on_host(a, p, bytes, &at, &copy);
 
-	if (!accel__elsewhere(a, p)) {
-		buf_add(out, p, bytes);
-		return ACCEL_OK;
-	}
-	copy = malloc(bytes);
-	if (copy == NULL)
-		return accel__fail(ACCEL_ENOMEM, "no memory for a copy of %llu "
-		    "bytes", (unsigned long long)bytes);
-	st = accel__read(a, copy, p, bytes);
 	if (st == ACCEL_OK)
-		buf_add(out, copy, bytes);
+		buf_add(out, at, bytes);
 	free(copy);
 	return st;
 }

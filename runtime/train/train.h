@@ -168,6 +168,10 @@ accel_status accel__settle_one(accel *a, struct bucket *b);
 /* To and from the host's memory, for any p. */
 accel_status accel__read(accel *a, void *host, const void *p, size_t bytes);
 accel_status accel__write(accel *a, void *p, const void *host, size_t bytes);
+/* *at: the same bytes where the host can read them, at p or in *copy, which is
+ * the caller's to free (NULL: none was needed). */
+accel_status accel__on_host(accel *a, const void *p, size_t bytes,
+    const void **at, void **copy);
 /* From any to any. */
 accel_status accel__move(accel *a, void *to, const void *from, size_t bytes);
 /* What went wrong in work that gave no result. */
