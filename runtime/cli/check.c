@@ -2,6 +2,7 @@
 /* check: a line a host with its facts, then what is wrong. */
 #include "runtime/cli/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ cell(const struct checked_host *host, size_t column, char *out, size_t room)
 	else if (columns[column].form == BYTES)
 		snprintf(out, room, "%.1f GB", strtod(fact, NULL) / 1e9);
 	else if (columns[column].form == CLOCK)
-		snprintf(out, room, "%+.2f s", host->ahead_s);
+		snprintf(out, room, "%+.2f s", fabs(host->ahead_s) < 0.005 ?
+		    0 : host->ahead_s);
 	else
 		snprintf(out, room, "%s", *fact ? fact : "none");
 	for (char *c = out; *c; c++)	/* another host's bytes, a terminal of ours */

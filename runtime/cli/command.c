@@ -200,12 +200,15 @@ static int
 check_count(const struct command *c, int n, const char *surplus,
     struct err *err)
 {
+	static const char config_file[] = "config_file";
 	const char *words = c->words ? c->words : "";
 
 	if (n < c->least)
 		err_set(err, "needs %s%s", n ? "more words: " : "", words);
 	else if (c->most >= 0 && n > c->most)
-		err_set(err, "\"%s\" is too much", surplus);
+		err_set(err, "\"%s\" is too much%s", surplus,
+		    command_option(c, config_file, strlen(config_file)) ?
+		    "; a configuration comes behind --config_file" : "");
 	else
 		return 0;
 	return err_hint(err, "usage: %s [FLAGS]%s%s", title_of(c).text,

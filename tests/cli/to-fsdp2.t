@@ -102,4 +102,7 @@ has "JSON stays JSON" "$(cat out.json)" '"fsdp_reshard_after_forward": false'
 sed 's/SHARDED_STATE_DICT/LOCAL_STATE_DICT/' was.yaml >in.yaml
 has "what version 2 does not have is said" "$(convert --config_file in.yaml \
     --output_file out.yaml --overwrite)" "but now "
+has "a file without its flag: the flag is named" \
+	"$("$top_builddir/accel" to-fsdp2 train.yaml 2>&1)" \
+	"a configuration comes behind --config_file"
 done_testing
