@@ -129,11 +129,7 @@ device_test(struct device *dev, void *req, struct err *err)
 {
 	int done = 0;
 
-	if (ctl_dead(dev->ctl) >= 0)
-		return ctl_why(dev->ctl, err);
-	if (dev->ops->test(dev->state, req, &done, err) != 0)
-		return -1;
-	return done;
+	return dev->ops->test(dev->state, req, &done, err) != 0 ? -1 : done;
 }
 
 int
@@ -152,8 +148,6 @@ device_wait(struct device *dev, void *req, struct err *err)
 int
 device_order(struct device *dev, void *req, struct err *err)
 {
-	if (ctl_dead(dev->ctl) >= 0)
-		return ctl_why(dev->ctl, err);
 	return dev->ops->order(dev->state, req, err);
 }
 

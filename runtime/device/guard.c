@@ -38,6 +38,7 @@ struct guard {
 	pthread_t		 thread;
 	bool			 allowed, threaded, stop;
 	int			 afloat;
+	struct err		 left;		/* see leave; "" not yet */
 };
 
 /* An operation's arguments, as they are compared; no padding. */
@@ -79,6 +80,34 @@ describe(const struct call *c, char *out, size_t room)
 		snprintf(out + n, room - (size_t)n, " for %s", c->label);
 }
 
+/*
+ * An operation that was begun and has not ended is left: its memory may be the
+ * caller's, or free, as soon as that is told.  The backend still knows where it
+ * was and writes there whenever it runs; so it runs no more.
+ */
+static void
+leave(struct guard *g, const struct err *why)
+{
+	if (g->left.text[0] == '\0')
+		g->left = *why;
+}
+
+static int
+pass_on(const struct err *why, struct err *err)
+{
+	err_set(err, "%s", why->text);
+	return err_hint(err, "%s", why->hint);
+}
+
+/* With the lock held: may the backend run?  -1 and why not. */
+static int
+may_run(struct guard *g, struct err *err)
+{
+	if (ctl_dead(g->ctl) >= 0)
+		return ctl_why(g->ctl, err);
+	return g->left.text[0] == '\0' ? 0 : pass_on(&g->left, err);
+}
+
 /* One poll moves a piece of some KB; what has come since the last burst is
  * more. */
 static void
@@ -103,7 +132,7 @@ run(void *arg)
 
 	pthread_mutex_lock(&g->lock);
 	while (!g->stop) {
-		if (g->afloat <= 0 || ctl_dead(g->ctl) >= 0) {
+		if (g->afloat <= 0 || may_run(g, NULL) != 0) {
 			pthread_cond_wait(&g->change, &g->lock);
 			continue;
 		}
@@ -144,7 +173,7 @@ guard_free(struct guard *g, bool dead)
 		pthread_mutex_unlock(&g->lock);
 		pthread_join(g->thread, NULL);
 	}
-	g->ops->close(g->state, dead);
+	g->ops->close(g->state, dead || g->left.text[0] != '\0');
 	pthread_mutex_destroy(&g->lock);
 	pthread_cond_destroy(&g->change);
 	free(g);
@@ -174,7 +203,7 @@ guard_afloat(struct guard *g, int more)
 	pthread_mutex_lock(&g->lock);
 	g->afloat += more;
 	/* The first time: is there a thread to be had? */
-	if (more > 0 && g->allowed && !g->threaded) {
+	if (more > 0 && g->allowed && !g->threaded && may_run(g, NULL) == 0) {
 		g->allowed = g->ops->poke != NULL &&
 		    g->ops->poke(g->state) == 0;
 		if (g->allowed)
@@ -235,13 +264,15 @@ wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
     double limit_s, struct err *err)
 {
 	const struct timespec nap = { 0, NAP_NS };
+	struct err why = ERR_INIT;
 	double end = 0;
 	int done = 0, rc;
 
 	pthread_mutex_lock(&g->lock);
 	for (long polls = 0;; polls++) {
-		rc = ctl_dead(g->ctl) >= 0 ? ctl_why(g->ctl, err) :
-		    g->ops->test(g->state, real, &done, err);
+		rc = may_run(g, &why);
+		if (rc == 0)
+			rc = g->ops->test(g->state, real, &done, &why);
 		if (rc != 0 || done)
 			break;
 		if (polls < SPINS)
@@ -254,13 +285,17 @@ wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
 			end = clock_s() + limit_s;
 		else if (limit_s > 0 && polls % POLLS == 0 &&
 		    clock_s() > end) {
-			rc = too_long(g, seq, c, limit_s, err);
+			rc = too_long(g, seq, c, limit_s, &why);
 			break;
 		}
 		/* A large message moves on by a piece a poll, an idle poll
 		 * costs next to nothing: many between two naps. */
 		if (polls % POLLS == 0)
 			nanosleep(&nap, NULL);
+	}
+	if (rc != 0) {
+		leave(g, &why);
+		pass_on(&why, err);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return rc;
@@ -277,6 +312,28 @@ guard_wait(struct guard *g, void *req, double limit_s, struct err *err)
 	return rc;
 }
 
+/* To begin an operation: takes the lock, where the backend may run. */
+static int
+enter(struct guard *g, struct err *err)
+{
+	pthread_mutex_lock(&g->lock);
+	if (may_run(g, err) == 0)
+		return 0;
+	pthread_mutex_unlock(&g->lock);
+	return -1;
+}
+
+/* And gives it back.  What failed may have begun a part, and this rank is out
+ * of step with the others. */
+static int
+entered(struct guard *g, int rc, const struct err *err)
+{
+	if (rc != 0)
+		leave(g, err);
+	pthread_mutex_unlock(&g->lock);
+	return rc;
+}
+
 /* All ranks' arguments, side by side.  Names the first who differs. */
 static int
 compare(struct guard *g, const struct call *mine, struct err *err)
@@ -288,10 +345,10 @@ compare(struct guard *g, const struct call *mine, struct err *err)
 
 	if (all == NULL)
 		return err_nomem(err);
-	pthread_mutex_lock(&g->lock);
-	rc = g->ops->all_gather(g->state, mine, all, sizeof(*mine), &real,
-	    err);
-	pthread_mutex_unlock(&g->lock);
+	rc = enter(g, err);
+	if (rc == 0)
+		rc = entered(g, g->ops->all_gather(g->state, mine, all,
+		    sizeof(*mine), &real, err), err);
 	if (rc == 0)
 		rc = wait_for(g, real, g->seq, mine, 0, err);
 	if (rc == 0) {
@@ -332,19 +389,19 @@ begin(struct guard *g, const char *what, size_t n, int type, int op,
 	r->call.root = root;
 	r->seq = ++g->seq;
 	tell_place(g, &r->call);
-	if (g->debug && compare(g, &r->call, err) != 0) {
+	if ((g->debug && compare(g, &r->call, err) != 0) ||
+	    enter(g, err) != 0) {
 		free(r);
 		return NULL;
 	}
-	pthread_mutex_lock(&g->lock);
 	return r;
 }
 
 static int
-begun(struct guard *g, struct request *r, int rc, void **req)
+begun(struct guard *g, struct request *r, int rc, void **req,
+    const struct err *err)
 {
-	pthread_mutex_unlock(&g->lock);
-	if (rc != 0) {
+	if (entered(g, rc, err) != 0) {
 		free(r);
 		r = NULL;
 	}
@@ -360,7 +417,7 @@ guard_all_reduce(void *state, void *buf, size_t n, int type, int op,
 	struct request *r = begin(g, "all-reduce", n, type, op, -1, err);
 
 	return r == NULL ? -1 : begun(g, r, g->ops->all_reduce(g->state, buf,
-	    n, type, op, &r->real, err), req);
+	    n, type, op, &r->real, err), req, err);
 }
 
 static int
@@ -371,7 +428,7 @@ guard_broadcast(void *state, void *buf, size_t bytes, int root, void **req,
 	struct request *r = begin(g, "broadcast", bytes, -1, -1, root, err);
 
 	return r == NULL ? -1 : begun(g, r, g->ops->broadcast(g->state, buf,
-	    bytes, root, &r->real, err), req);
+	    bytes, root, &r->real, err), req, err);
 }
 
 static int
@@ -382,7 +439,7 @@ guard_all_gather(void *state, const void *in, void *out, size_t bytes,
 	struct request *r = begin(g, "all-gather", bytes, -1, -1, -1, err);
 
 	return r == NULL ? -1 : begun(g, r, g->ops->all_gather(g->state, in,
-	    out, bytes, &r->real, err), req);
+	    out, bytes, &r->real, err), req, err);
 }
 
 static int
@@ -394,7 +451,7 @@ guard_reduce_scatter(void *state, const void *in, void *out, size_t nout,
 	    err);
 
 	return r == NULL ? -1 : begun(g, r, g->ops->reduce_scatter(g->state,
-	    in, out, nout, type, op, &r->real, err), req);
+	    in, out, nout, type, op, &r->real, err), req, err);
 }
 
 static int
@@ -402,11 +459,11 @@ guard_test(void *state, void *req, int *done, struct err *err)
 {
 	struct guard *g = state;
 	struct request *r = req;
-	int rc;
+	int rc = enter(g, err);
 
-	pthread_mutex_lock(&g->lock);
-	rc = g->ops->test(g->state, r->real, done, err);
-	pthread_mutex_unlock(&g->lock);
+	if (rc == 0)
+		rc = entered(g, g->ops->test(g->state, r->real, done, err),
+		    err);
 	if (rc == 0 && *done)
 		free(r);
 	return rc;
@@ -417,12 +474,10 @@ guard_order(void *state, void *req, struct err *err)
 {
 	struct guard *g = state;
 	struct request *r = req;
-	int rc;
+	int rc = enter(g, err);
 
-	pthread_mutex_lock(&g->lock);
-	rc = g->ops->order(g->state, r->real, err);
-	pthread_mutex_unlock(&g->lock);
-	return rc;
+	return rc != 0 ? rc : entered(g, g->ops->order(g->state, r->real,
+	    err), err);
 }
 
 const struct device_ops guard_ops = {

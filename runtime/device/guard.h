@@ -7,6 +7,10 @@
  * All ranks begin the same operations in the same order, so a number means the
  * same one on all of them.  The thread polls the backend while something is
  * afloat and nobody else does, and sleeps between: it takes no core.
+ *
+ * Once an operation has failed, or was not waited for to its end, or a rank is
+ * gone, the backend is not called again but to close it: it would write to the
+ * memory of operations that nobody waits for any more.
  */
 #ifndef RUNTIME_DEVICE_GUARD_H
 #define RUNTIME_DEVICE_GUARD_H
@@ -24,7 +28,7 @@ struct guard *guard_new(const struct device_ops *ops, void *state,
 /* Ends the thread and closes the backend ("dead": without waiting). */
 void guard_free(struct guard *g, bool dead);
 
-/* The table whose "state" is a guard. */
+/* The table whose "state" is a guard; "err" is not NULL here. */
 extern const struct device_ops guard_ops;
 
 /* For what the next operations are, such as "bucket 3": in messages.  Borrowed;

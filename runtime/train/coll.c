@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime/base/half.h"
-#include "runtime/device/ctl.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -29,10 +28,6 @@ may_start(accel *a)
 		return accel__fail(ACCEL_ESTATE, "no collective inside "
 		    "accel_backward: the gradients are under way, and ranks "
 		    "may be at different units");
-	if (ctl_dead(a->ctl) >= 0) {
-		ctl_why(a->ctl, accel__err());
-		return ACCEL_EPEER;
-	}
 	return ACCEL_OK;
 }
 

@@ -127,10 +127,6 @@ may_ask(accel *a, const char *call, const void *in, const void *out)
 	if (a->staged && (accel__elsewhere(a, in) || accel__elsewhere(a, out)))
 		return accel__fail(ACCEL_EINVAL, "%s: this backend takes the "
 		    "host's memory alone: copy first", call);
-	if (ctl_dead(a->ctl) >= 0) {
-		ctl_why(a->ctl, accel__err());
-		return ACCEL_EPEER;
-	}
 	return ACCEL_OK;
 }
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-check_PROGRAMS += %D%/ctl %D%/elastic %D%/hosts %D%/plan %D%/pmi %D%/wire
-TESTS += %D%/ctl %D%/elastic %D%/hosts %D%/plan %D%/pmi %D%/wire
+check_PROGRAMS += %D%/ctl %D%/elastic %D%/guard %D%/hosts %D%/plan %D%/pmi %D%/wire
+TESTS += %D%/ctl %D%/elastic %D%/guard %D%/hosts %D%/plan %D%/pmi %D%/wire
 %C%_ctl_SOURCES = %D%/ctl.c tests/tap.h
 %C%_ctl_LDADD = runtime/device/libdevice.la runtime/base/libbase.la
+%C%_guard_SOURCES = %D%/guard.c tests/tap.h
+%C%_guard_LDADD = runtime/device/libdevice.la runtime/base/libbase.la
 %C%_elastic_SOURCES = %D%/elastic.c tests/tap.h
 %C%_elastic_LDADD = runtime/launch/liblaunch.la
 %C%_hosts_SOURCES = %D%/hosts.c tests/tap.h
