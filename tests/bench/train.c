@@ -26,12 +26,18 @@ enum { LAYERS = 6, C = 384, F = 4 * C, V = 4096, PER_LAYER = 4,
 static accel *a;
 
 static double
-now(void)
+seconds_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double
+now(void)
+{
+	return seconds_of(CLOCK_MONOTONIC);
 }
 
 static void
@@ -317,23 +323,26 @@ model_new(void)
 	wide[1] = floats((size_t)rows * V);
 }
 
-static double
-steps(int n, bool leave)
+/* Seconds, and processor time of all threads, of one step. */
+struct cost {
+	double wall, cpu;
+};
+
+static struct cost
+step(bool leave)
 {
 	accel_sgd_args sgd = { .lr = 1e-6 };
-	double *t = calloc((size_t)n, sizeof(*t)), out;
+	struct cost c;
 
-	for (int s = 0; s < n; s++) {
-		must(accel_barrier(a));
-		t[s] = now();
-		must(accel_backward(a, backward, leave ? &leave : NULL));
-		must(accel_step(a, accel_sgd, &sgd));
-		must(accel_barrier(a));
-		t[s] = now() - t[s];
-	}
-	out = median(t, n);
-	free(t);
-	return out;
+	must(accel_barrier(a));
+	c.wall = now();
+	c.cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	must(accel_backward(a, backward, leave ? &leave : NULL));
+	c.cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - c.cpu;
+	must(accel_step(a, accel_sgd, &sgd));
+	must(accel_barrier(a));
+	c.wall = now() - c.wall;
+	return c;
 }
 
 static accel_status
@@ -377,58 +386,62 @@ goes_on(void *user, accel_bucket *b)
 	    b->n, b->dtype, ACCEL_SUM);
 }
 
-/* In turns, as what else the machine does would be in the one or the other. */
-static void
-hooks(int n, double alone)
+enum { NONE, OVERLAPPED, AFTER, WAITS, IN_ROUNDS, WAYS };
+
+static struct cost
+step_by(int way)
 {
-	double *t[3], took[3];
-
-	for (int k = 0; k < 3; k++)
-		t[k] = calloc((size_t)n, sizeof(**t));
-	for (int i = 0; i < 3 * n; i++) {
-		int k = i % 3;
-
-		must(accel_local_sgd(a, k == 0 ? 1 << 30 : 0));
-		must(accel_set_hook(a, k == 1 ? waits : goes_on, NULL));
-		t[k][i / 3] = steps(1, true);
-	}
-	must(accel_set_hook(a, NULL, NULL));
-	for (int k = 0; k < 3; k++) {
-		took[k] = median(t[k], n);
-		free(t[k]);
-	}
-	if (accel_rank(a) == 0)
-		printf("hook\tms a step: none %.0f, one that waits %.0f, in "
-		    "rounds %.0f: hidden %.0f %%\n", took[0] * 1e3,
-		    took[1] * 1e3, took[2] * 1e3,
-		    100 * (1 - (took[2] - took[0]) / alone));
+	must(accel_local_sgd(a, way == NONE ? 1 << 30 : 0));
+	must(accel_set_hook(a, way == WAITS ? waits :
+	    way == IN_ROUNDS ? goes_on : NULL, NULL));
+	return step(way != AFTER);
 }
 
+/* In turns, as what else the machine does would be in one of them alone. */
 static void
 model(int n)
 {
 	const char *bucket = getenv("BUCKET");
 	accel_config c = ACCEL_CONFIG_INIT;
-	double with, without, after, alone;
+	double *wall[WAYS], *cpu[WAYS], ms[WAYS], busy[WAYS], alone;
 
 	if (bucket != NULL)
 		c.bucket_bytes = (int)strtol(bucket, NULL, 10);
 	must(accel_init(&c, &a));
 	model_new();
 	must(accel_prepare(a, 0));
-	(void)steps(2, true);
-	with = steps(n, true);
-	after = steps(n, false);
-	alone = exchange(n);
-	must(accel_local_sgd(a, 1 << 30));
-	without = steps(n, true);
-	must(accel_local_sgd(a, 0));
-	if (accel_rank(a) == 0)
+	for (int k = 0; k < WAYS; k++) {
+		wall[k] = calloc((size_t)n, sizeof(**wall));
+		cpu[k] = calloc((size_t)n, sizeof(**cpu));
+		(void)step_by(k);
+	}
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < WAYS; k++) {
+			struct cost one = step_by(k);
+
+			wall[k][i] = one.wall;
+			cpu[k][i] = one.cpu;
+		}
+	must(accel_set_hook(a, NULL, NULL));
+	alone = exchange(n) * 1e3;
+	for (int k = 0; k < WAYS; k++) {
+		ms[k] = median(wall[k], n) * 1e3;
+		busy[k] = median(cpu[k], n) * 1e3;
+		free(wall[k]);
+		free(cpu[k]);
+	}
+	if (accel_rank(a) == 0) {
 		printf("model\tms a step: none %.0f, overlapped %.0f, after "
 		    "backward %.0f, exchange alone %.0f: hidden %.0f %%\n",
-		    without * 1e3, with * 1e3, after * 1e3, alone * 1e3,
-		    100 * (1 - (with - without) / alone));
-	hooks(n, alone);
+		    ms[NONE], ms[OVERLAPPED], ms[AFTER], alone,
+		    100 * (1 - (ms[OVERLAPPED] - ms[NONE]) / alone));
+		printf("\tof %.0f ms not hidden the processor worked %.0f, "
+		    "beside backward\n", ms[OVERLAPPED] - ms[NONE],
+		    busy[OVERLAPPED] - busy[NONE]);
+		printf("hook\tms a step: one that waits %.0f, in rounds %.0f: "
+		    "hidden %.0f %%\n", ms[WAITS], ms[IN_ROUNDS],
+		    100 * (1 - (ms[IN_ROUNDS] - ms[NONE]) / alone));
+	}
 	must(accel_fini(a));
 }
 
@@ -438,19 +451,14 @@ model(int n)
 static double
 others(double before[2], bool begin)
 {
-	static const clockid_t id[] = { CLOCK_PROCESS_CPUTIME_ID,
-	    CLOCK_THREAD_CPUTIME_ID };
-	double t[2];
+	double all = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	double own = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 
-	for (int i = 0; i < 2; i++) {
-		struct timespec ts;
-
-		clock_gettime(id[i], &ts);
-		t[i] = (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+	if (begin) {
+		before[0] = all;
+		before[1] = own;
 	}
-	if (begin)
-		memcpy(before, t, sizeof(t));
-	return t[0] - before[0] - (t[1] - before[1]);
+	return all - before[0] - (own - before[1]);
 }
 
 static double
