@@ -35,6 +35,7 @@ struct ctl {
 	struct wire		 wire;
 	pthread_t		 thread;
 	bool			 threaded;
+	pthread_mutex_t		 asking;	/* one at a time */
 	pthread_mutex_t		 send;		/* whole frames */
 	pthread_mutex_t		 lock;		/* what follows */
 	pthread_cond_t		 change;
@@ -416,6 +417,7 @@ ctl_free(struct ctl *c)
 		close(c->wake[0]);
 	if (c->wake[1] >= 0)
 		close(c->wake[1]);
+	pthread_mutex_destroy(&c->asking);
 	pthread_mutex_destroy(&c->send);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->change);
@@ -441,6 +443,7 @@ ctl_open(struct ctl **out, const struct ctl_config *config, struct err *err)
 	c->config.job = c->job;
 	c->dead = c->pmi_fd = c->wake[0] = c->wake[1] = -1;
 	c->wire = (struct wire)WIRE_INIT;
+	pthread_mutex_init(&c->asking, NULL);
 	pthread_mutex_init(&c->send, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -488,9 +491,8 @@ ctl_close(struct ctl *c)
 	ctl_free(c);
 }
 
-/* One question, one answer.  0, -1, or 1 when limit_s is over. */
 static int
-ask(struct ctl *c, enum wire_kind kind, const void *question, size_t n,
+ask_alone(struct ctl *c, enum wire_kind kind, const void *question, size_t n,
     double limit_s, struct buf *out, struct err *err)
 {
 	int rc;
@@ -509,6 +511,19 @@ ask(struct ctl *c, enum wire_kind kind, const void *question, size_t n,
 			return err_nomem(err);
 	}
 	return 0;
+}
+
+/* One question, one answer.  0, -1, or 1 when limit_s is over. */
+static int
+ask(struct ctl *c, enum wire_kind kind, const void *question, size_t n,
+    double limit_s, struct buf *out, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&c->asking);
+	rc = ask_alone(c, kind, question, n, limit_s, out, err);
+	pthread_mutex_unlock(&c->asking);
+	return rc;
 }
 
 int

@@ -4,8 +4,8 @@
  * thread in rank 0: heartbeats both ways, a notice when a rank dies, a small
  * store, a barrier, and PMI-1 for MPI_Init.
  *
- * A thread of ours serves it; the calls below come from one other thread,
- * except ctl_dead, ctl_why and ctl_abort, which any may call.
+ * A thread of ours serves it.  Any other may make the calls below, but ctl_open,
+ * ctl_close and ctl_pmi; one question (get, barrier, missing) waits for another.
  */
 #ifndef RUNTIME_DEVICE_CTL_H
 #define RUNTIME_DEVICE_CTL_H

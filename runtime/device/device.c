@@ -135,20 +135,26 @@ device_test(struct device *dev, void *req, struct err *err)
 int
 device_wait(struct device *dev, void *req, struct err *err)
 {
-	int rc = guard_wait(dev->state, req, dev->limit_s, err);
-
-	if (rc == -2 && dev->ctl != NULL) {
-		dev->timed_out = true;
-		ctl_abort(dev->ctl, err != NULL ? err->text :
-		    "it has waited too long");
-	}
-	return rc == 0 ? 0 : -1;
+	return guard_wait(dev->state, req, err);
 }
 
 int
 device_order(struct device *dev, void *req, struct err *err)
 {
 	return dev->ops->order(dev->state, req, err);
+}
+
+void
+device_limit(struct device *dev, double limit_s)
+{
+	if (dev->ops != NULL)
+		guard_limit(dev->state, limit_s);
+}
+
+bool
+device_timed_out(const struct device *dev)
+{
+	return dev->ops != NULL && guard_timed_out(dev->state);
 }
 
 void

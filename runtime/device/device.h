@@ -16,7 +16,7 @@
 struct ctl;
 struct err;
 
-#define DEVICE_ABI 3
+#define DEVICE_ABI 4
 
 /* The numbers are accel.h's. */
 enum device_type {
@@ -69,6 +69,9 @@ struct device_ops {
 	 * memory comes behind what that stream had when it began.  NULL: memory
 	 * of a GPU may not be given to this backend at all. */
 	int  (*order)(void *state, void *req, struct err *err);
+	/* Ends what runs, with whatever result; only close comes behind it.  From
+	 * any thread.  NULL: nothing goes on by itself. */
+	void (*abandon)(void *state);
 };
 
 /* What a plugin exports. */
@@ -78,8 +81,6 @@ struct device {
 	const struct device_ops	*ops;	/* a guard's; NULL while closed */
 	void			*state;
 	struct ctl		*ctl;	/* borrowed */
-	double			 limit_s;	/* of a wait; 0: none */
-	bool			 timed_out;	/* a wait has ended by it */
 	bool			 orders;	/* see device_ops.order */
 };
 
@@ -91,14 +92,16 @@ void device_close(struct device *dev);
 
 /* 1 over, 0 not yet, -1 failed or a rank is gone (then nothing is touched). */
 int  device_test(struct device *dev, void *req, struct err *err);
-/* Until it is over: polls, yields, then sleeps; ends when a rank dies, or
- * after limit_s: then all ranks are told to stop. */
+/* Until it is over: polls, yields, then sleeps; ends when a rank dies, or by the
+ * limit. */
 int  device_wait(struct device *dev, void *req, struct err *err);
 
 /* See device_ops.order; fails where a rank is gone. */
 int  device_order(struct device *dev, void *req, struct err *err);
 
 /* See guard.h; nothing happens while closed. */
+void device_limit(struct device *dev, double limit_s);
+bool device_timed_out(const struct device *dev);
 void device_label(struct device *dev, const char *label);
 void device_debug(struct device *dev, bool on);
 void device_afloat(struct device *dev, int more);

@@ -22,6 +22,7 @@
 #define POLLS	50		/* then between naps of who waits */
 #define NAP_NS	50000
 #define PACE_NS	250000		/* between bursts of the thread */
+#define WATCH_NS 100000000	/* between looks of the watching thread */
 #define BURST	100		/* polls, as long as they find work: */
 #define WORK_S	2e-6		/* one that does takes longer */
 
@@ -36,9 +37,11 @@ struct guard {
 	pthread_mutex_t		 lock;		/* the backend, and these */
 	pthread_cond_t		 change;
 	pthread_t		 thread;
-	bool			 allowed, threaded, stop;
+	bool			 allowed, threaded, stop, timed_out;
 	int			 afloat;
+	double			 limit_s;
 	struct err		 left;		/* see leave; "" not yet */
+	struct request		*watched;
 };
 
 /* An operation's arguments, as they are compared; no padding. */
@@ -52,6 +55,10 @@ struct request {
 	void		*real;
 	uint64_t	 seq;
 	struct call	 call;
+	bool		 over;
+	/* What the program's stream waits for: see watch. */
+	double		 since;
+	struct request	*next;
 };
 
 static const char *
@@ -88,8 +95,11 @@ describe(const struct call *c, char *out, size_t room)
 static void
 leave(struct guard *g, const struct err *why)
 {
-	if (g->left.text[0] == '\0')
-		g->left = *why;
+	if (g->left.text[0] != '\0')
+		return;
+	g->left = *why;
+	if (g->ops->abandon != NULL)
+		g->ops->abandon(g->state);
 }
 
 static int
@@ -103,8 +113,12 @@ pass_on(const struct err *why, struct err *err)
 static int
 may_run(struct guard *g, struct err *err)
 {
-	if (ctl_dead(g->ctl) >= 0)
-		return ctl_why(g->ctl, err);
+	struct err why;
+
+	if (g->left.text[0] == '\0' && ctl_dead(g->ctl) >= 0) {
+		ctl_why(g->ctl, &why);
+		leave(g, &why);
+	}
 	return g->left.text[0] == '\0' ? 0 : pass_on(&g->left, err);
 }
 
@@ -150,6 +164,7 @@ guard_new(const struct device_ops *ops, void *state, struct ctl *ctl,
     int rank, int world)
 {
 	struct guard *g = calloc(1, sizeof(*g));
+	pthread_condattr_t clock;
 
 	if (g == NULL)
 		return NULL;
@@ -159,7 +174,10 @@ guard_new(const struct device_ops *ops, void *state, struct ctl *ctl,
 	g->rank = rank;
 	g->world = world;
 	pthread_mutex_init(&g->lock, NULL);
-	pthread_cond_init(&g->change, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&g->change, &clock);
+	pthread_condattr_destroy(&clock);
 	return g;
 }
 
@@ -189,6 +207,23 @@ void
 guard_debug(struct guard *g, bool on)
 {
 	g->debug = on;
+}
+
+void
+guard_limit(struct guard *g, double limit_s)
+{
+	g->limit_s = limit_s;
+}
+
+bool
+guard_timed_out(struct guard *g)
+{
+	bool yes;
+
+	pthread_mutex_lock(&g->lock);
+	yes = g->timed_out;
+	pthread_mutex_unlock(&g->lock);
+	return yes;
 }
 
 void
@@ -231,13 +266,13 @@ guard_mark(struct guard *g, const char *what)
 	tell_place(g, &c);
 }
 
+/* A wait has ended by its limit: all ranks are told to stop. */
 static int
-too_long(struct guard *g, uint64_t seq, const struct call *c, double limit_s,
-    struct err *err)
+too_long(struct guard *g, const struct request *r, struct err *err)
 {
 	struct buf who = BUF_INIT;
 	char what[200];
-	int rc = g->ctl == NULL ? -1 : ctl_missing(g->ctl, seq, &who, NULL);
+	int rc = g->ctl == NULL ? -1 : ctl_missing(g->ctl, r->seq, &who, NULL);
 
 	if (rc != 0 && ctl_dead(g->ctl) >= 0) {
 		/* Another waited as long and has said so first. */
@@ -249,31 +284,44 @@ too_long(struct guard *g, uint64_t seq, const struct call *c, double limit_s,
 	else if (who.len == 0)
 		buf_adds(&who, "all ranks have come, so it is the network "
 		    "that does not move");
-	describe(c, what, sizeof(what));
+	describe(&r->call, what, sizeof(what));
 	err_set(err, "rank %d has waited %g s in operation %llu, %s: %s",
-	    g->rank, limit_s, (unsigned long long)seq, what, buf_text(&who));
+	    g->rank, g->limit_s, (unsigned long long)r->seq, what,
+	    buf_text(&who));
 	err_hint(err, "see what that rank does, or set ACCEL_TIMEOUT to more "
 	    "seconds (0: no limit)");
 	buf_clear(&who);
-	return -2;
+	g->timed_out = true;
+	if (g->ctl != NULL)
+		ctl_abort(g->ctl, err->text);
+	return -1;
+}
+
+static int
+poll_one(struct guard *g, struct request *r, struct err *err)
+{
+	int done = 0, rc = may_run(g, err);
+
+	if (rc != 0 || r->over)
+		return rc;
+	rc = g->ops->test(g->state, r->real, &done, err);
+	r->over = done != 0;
+	return rc;
 }
 
 /* Holds the lock all the while: who waits polls more often than the thread. */
 static int
-wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
-    double limit_s, struct err *err)
+wait_for(struct guard *g, struct request *r, double limit_s, struct err *err)
 {
 	const struct timespec nap = { 0, NAP_NS };
 	struct err why = ERR_INIT;
 	double end = 0;
-	int done = 0, rc;
+	int rc;
 
 	pthread_mutex_lock(&g->lock);
 	for (long polls = 0;; polls++) {
-		rc = may_run(g, &why);
-		if (rc == 0)
-			rc = g->ops->test(g->state, real, &done, &why);
-		if (rc != 0 || done)
+		rc = poll_one(g, r, &why);
+		if (rc != 0 || r->over)
 			break;
 		if (polls < SPINS)
 			continue;
@@ -285,7 +333,7 @@ wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
 			end = clock_s() + limit_s;
 		else if (limit_s > 0 && polls % POLLS == 0 &&
 		    clock_s() > end) {
-			rc = too_long(g, seq, c, limit_s, &why);
+			rc = too_long(g, r, &why);
 			break;
 		}
 		/* A large message moves on by a piece a poll, an idle poll
@@ -301,15 +349,74 @@ wait_for(struct guard *g, void *real, uint64_t seq, const struct call *c,
 	return rc;
 }
 
-int
-guard_wait(struct guard *g, void *req, double limit_s, struct err *err)
+/* Of a request that is over, with the lock held. */
+static void
+forget(struct guard *g, struct request *r)
 {
-	struct request *r = req;
-	int rc = wait_for(g, r->real, r->seq, &r->call, limit_s, err);
+	struct request **at = &g->watched;
 
-	if (rc == 0)
-		free(r);
+	while (*at != NULL && *at != r)
+		at = &(*at)->next;
+	if (*at != NULL)
+		*at = r->next;
+	free(r);
+}
+
+int
+guard_wait(struct guard *g, void *req, struct err *err)
+{
+	int rc = wait_for(g, req, g->limit_s, err);
+
+	if (rc == 0) {
+		pthread_mutex_lock(&g->lock);
+		forget(g, req);
+		pthread_mutex_unlock(&g->lock);
+	}
 	return rc;
+}
+
+/* All that the program's stream waits for, and no call of ours. */
+static void
+look(struct guard *g)
+{
+	struct err why = ERR_INIT;
+	int rc = 0;
+
+	for (struct request *r = g->watched; r != NULL && rc == 0;
+	    r = r->next) {
+		rc = poll_one(g, r, &why);
+		if (rc == 0 && !r->over && g->limit_s > 0 &&
+		    clock_s() > r->since + g->limit_s)
+			rc = too_long(g, r, &why);
+	}
+	if (rc != 0)
+		leave(g, &why);
+}
+
+/*
+ * On a GPU nobody need be waiting here: the program waits for its stream, which
+ * waits for another rank's.  Should that rank never come, this thread has to see
+ * it and to end what runs, or the program stands still for ever.
+ */
+static void *
+watch(void *arg)
+{
+	struct guard *g = arg;
+	struct timespec next;
+
+	pthread_mutex_lock(&g->lock);
+	while (!g->stop && may_run(g, NULL) == 0) {
+		look(g);
+		clock_gettime(CLOCK_MONOTONIC, &next);
+		next.tv_nsec += WATCH_NS;
+		if (next.tv_nsec >= 1000000000) {
+			next.tv_nsec -= 1000000000;
+			next.tv_sec++;
+		}
+		pthread_cond_timedwait(&g->change, &g->lock, &next);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
 }
 
 /* To begin an operation: takes the lock, where the backend may run. */
@@ -339,18 +446,18 @@ static int
 compare(struct guard *g, const struct call *mine, struct err *err)
 {
 	struct call *all = calloc((size_t)g->world, sizeof(*all));
+	struct request r = { .seq = g->seq, .call = *mine };
 	char here[200], there[200];
 	int other = 0, rc;
-	void *real;
 
 	if (all == NULL)
 		return err_nomem(err);
 	rc = enter(g, err);
 	if (rc == 0)
 		rc = entered(g, g->ops->all_gather(g->state, mine, all,
-		    sizeof(*mine), &real, err), err);
+		    sizeof(*mine), &r.real, err), err);
 	if (rc == 0)
-		rc = wait_for(g, real, g->seq, mine, 0, err);
+		rc = wait_for(g, &r, 0, err);
 	if (rc == 0) {
 		while (other < g->world &&
 		    memcmp(&all[other], &all[0], sizeof(*all)) == 0)
@@ -461,12 +568,13 @@ guard_test(void *state, void *req, int *done, struct err *err)
 	struct request *r = req;
 	int rc = enter(g, err);
 
-	if (rc == 0)
-		rc = entered(g, g->ops->test(g->state, r->real, done, err),
-		    err);
-	if (rc == 0 && *done)
-		free(r);
-	return rc;
+	if (rc != 0)
+		return rc;
+	rc = poll_one(g, r, err);
+	*done = rc == 0 && r->over;
+	if (*done)
+		forget(g, r);
+	return entered(g, rc, err);
 }
 
 static int
@@ -476,8 +584,17 @@ guard_order(void *state, void *req, struct err *err)
 	struct request *r = req;
 	int rc = enter(g, err);
 
-	return rc != 0 ? rc : entered(g, g->ops->order(g->state, r->real,
-	    err), err);
+	if (rc != 0)
+		return rc;
+	rc = g->ops->order(g->state, r->real, err);
+	if (rc == 0) {
+		r->since = clock_s();
+		r->next = g->watched;
+		g->watched = r;
+		if (g->ops->abandon != NULL && !g->threaded)
+			g->threaded = thread_start(&g->thread, watch, g) == 0;
+	}
+	return entered(g, rc, err);
 }
 
 const struct device_ops guard_ops = {

@@ -45,7 +45,12 @@ void guard_thread(struct guard *g, bool on);
  * Numbered like one. */
 void guard_mark(struct guard *g, const char *what);
 
-/* Waits for a request.  0, -1 failed or a rank is gone, -2 "limit_s" (0: none)
- * is over; err then says which ranks have not come. */
-int guard_wait(struct guard *g, void *req, double limit_s, struct err *err);
+/* Seconds that a wait may take, or what the program's stream waits for; 0: no
+ * limit.  When they are over all ranks are told to stop. */
+void guard_limit(struct guard *g, double limit_s);
+bool guard_timed_out(struct guard *g);
+
+/* Waits for a request.  -1 failed, a rank is gone, or the limit is over; err then
+ * says which ranks have not come. */
+int guard_wait(struct guard *g, void *req, struct err *err);
 #endif

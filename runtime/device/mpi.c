@@ -344,5 +344,5 @@ mpi_poke(void *state)
 const struct device_ops device_plugin = {
 	DEVICE_ABI, "mpi", mpi_open, mpi_close, mpi_all_reduce, mpi_broadcast,
 	mpi_all_gather, mpi_reduce_scatter, mpi_test, mpi_poke,
-	NULL,
+	NULL, NULL,
 };

@@ -363,6 +363,17 @@ nccl_test(void *state, void *req, int *done, struct err *err)
 	return 0;
 }
 
+/* Else its kernels would wait for who is gone, and whoever waits for a stream or
+ * frees memory would wait with them. */
+static void
+nccl_abandon(void *state)
+{
+	struct nccl *s = state;
+
+	ncclCommAbort(s->comm);
+	s->comm = NULL;
+}
+
 static int
 nccl_order(void *state, void *req, struct err *err)
 {
@@ -377,5 +388,5 @@ nccl_order(void *state, void *req, struct err *err)
 const struct device_ops device_plugin = {
 	DEVICE_ABI, "nccl", nccl_open, nccl_close, nccl_all_reduce,
 	nccl_broadcast, nccl_all_gather, nccl_reduce_scatter, nccl_test, NULL,
-	nccl_order,
+	nccl_order, nccl_abandon,
 };

@@ -44,7 +44,7 @@ accel__fail(accel_status status, const char *fmt, ...)
 accel_status
 accel__status(const accel *a)
 {
-	if (a->dev.timed_out)
+	if (device_timed_out(&a->dev))
 		return ACCEL_ETIMEDOUT;
 	return ctl_dead(a->ctl) >= 0 ? ACCEL_EPEER : ACCEL_EBACKEND;
 }
@@ -230,7 +230,7 @@ connect_ranks(accel *a)
 	    device_open(&a->dev, backend, &host, &last) != 0)
 		return -1;
 	a->staged = on_gpu && !a->dev.orders;
-	a->dev.limit_s = c.wait_limit;
+	device_limit(&a->dev, c.wait_limit);
 	device_thread(&a->dev, a->config.progress == ACCEL_PROGRESS_THREAD &&
 	    !set_to("ACCEL_PROGRESS", "0"));
 	return 0;

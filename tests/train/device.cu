@@ -437,16 +437,24 @@ compare(int host, int mode)
 
 /* ---- a rank that dies ------------------------------------------------------------ */
 
-/* Rank 1 dies in step 3, with its part of the exchange enqueued or not; rank 0,
- * whose steps wait for nothing, has to notice and to get away. */
+/* What rank 1 does in step 3, and whether rank 0 waits for its stream in each
+ * step, as a program that prints its loss does, or for nothing. */
+struct doom {
+	bool enqueues, dies, waits;
+	accel_status tells;
+	const char *says;
+};
+
 static int
-doomed(int rank, int port, int enqueued)
+doomed(int rank, int port, const struct doom *d)
 {
 	struct model m = {};
 	accel_status st;
 
 	alarm(100);
 	setenv("ACCEL_BACKEND", "nccl", 1);
+	if (!d->dies && rank == 0)
+		setenv("ACCEL_TIMEOUT", "1", 1);
 	set_number("RANK", rank);
 	set_number("LOCAL_RANK", 0);
 	set_number("WORLD_SIZE", 2);
@@ -456,15 +464,19 @@ doomed(int rank, int port, int enqueued)
 	st = begin(&m);
 	for (m.step = 0; st == ACCEL_OK && m.step < STEPS * 100; m.step++) {
 		if (rank == 1 && m.step == 3) {
-			if (enqueued)
+			if (d->enqueues)
 				accel_backward(m.a, backward, &m);
-			raise(SIGKILL);
+			if (d->dies)
+				raise(SIGKILL);
+			pause();
 		}
 		st = accel_backward(m.a, backward, &m);
 		if (st == ACCEL_OK)
 			st = make_step(&m);
+		if (st == ACCEL_OK && d->waits)
+			cudaStreamSynchronize(m.stream);
 	}
-	if (st != ACCEL_EPEER || strstr(accel_errmsg(), "rank 1") == NULL) {
+	if (st != d->tells || strstr(accel_errmsg(), "rank 1") == NULL) {
 		fprintf(stderr, "%d in step %d: %s\n", (int)st, m.step,
 		    accel_errmsg());
 		return 1;
@@ -480,17 +492,36 @@ doomed(int rank, int port, int enqueued)
 }
 
 static void
-death(int enqueued)
+death(const struct doom *d)
 {
-	int port = free_ports(1), status, good = 0;
+	int port = free_ports(1), status = 0;
+	pid_t pid[2];
 
 	for (int r = 0; r < 2; r++)
-		if (fork() == 0)
-			_exit(doomed(r, port, enqueued));
-	while (wait(&status) > 0)
-		good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	ok(good == 1, "a rank that dies with %s is named, and leaves nobody "
-	    "hanging", enqueued ? "its exchange enqueued" : "no exchange");
+		if ((pid[r] = fork()) == 0)
+			_exit(doomed(r, port, d));
+	waitpid(pid[0], &status, 0);
+	kill(pid[1], SIGKILL);
+	waitpid(pid[1], NULL, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a rank that %s is "
+	    "named, and leaves nobody hanging", d->says);
+}
+
+static void
+deaths(void)
+{
+	static const struct doom all[] = {
+		{ false, true, false, ACCEL_EPEER, "dies" },
+		{ true, true, false, ACCEL_EPEER, "dies with its exchange "
+		    "enqueued" },
+		{ false, true, true, ACCEL_EPEER, "dies while another waits for "
+		    "its stream" },
+		{ false, false, true, ACCEL_ETIMEDOUT, "does not come while "
+		    "another waits for its stream" },
+	};
+
+	for (const struct doom &d : all)
+		death(&d);
 }
 
 /* ---- what is refused -------------------------------------------------------------- */
@@ -588,8 +619,7 @@ main(void)
 		if (launch(NCCL2))
 			compare(HOST2, NCCL2);
 		unsetenv("FAKE_CUDA_EAGER");
-		death(0);
-		death(1);
+		deaths();
 		if (launch(MPI2))
 			compare(HOST2, MPI2);
 	}

@@ -4,7 +4,7 @@
  * at device.h's edge: its network delivers whenever it is called, so it writes
  * to the memory of whatever has not ended, as MPI does.
  */
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ struct late {
 	int	 calls;
 	int	 refuses, breaks;	/* the next operation; the next test */
 	int	 closed, dead;
+	atomic_bool abandoned;
 };
 
 static void
@@ -79,10 +80,33 @@ late_close(void *state, int dead)
 	l->dead = dead;
 }
 
+static int
+late_order(void *state, void *req, struct err *err)
+{
+	(void)state;
+	(void)req;
+	(void)err;
+	return 0;
+}
+
+static void
+late_abandon(void *state)
+{
+	struct late *l = state;
+
+	l->abandoned = true;
+}
+
 static const struct device_ops late_ops = {
 	.abi = DEVICE_ABI, .name = "late", .close = late_close,
 	.all_reduce = late_all_reduce, .all_gather = late_all_gather,
 	.test = late_test, .poke = late_poke,
+};
+/* A GPU's: what it delivers to is not the host's. */
+static const struct device_ops stream_ops = {
+	.abi = DEVICE_ABI, .name = "stream", .close = late_close,
+	.all_reduce = late_all_reduce, .all_gather = late_all_gather,
+	.test = late_test, .order = late_order, .abandon = late_abandon,
 };
 
 /* Calls all that reaches the backend.  Did nothing reach it, and was each
@@ -108,17 +132,18 @@ is_quiet(struct guard *g, struct late *l, void *req, const char *why)
 		same = false;
 	guard_debug(g, false);
 	if (req != NULL && (guard_ops.test(g, req, &done, &err) != -1 ||
-	    guard_wait(g, req, 0.01, &err) != -1 || strcmp(err.text, why) != 0))
+	    guard_wait(g, req, &err) != -1 || strcmp(err.text, why) != 0))
 		same = false;
 	return same && l->calls == calls;
 }
 
 static struct guard *
-guard_of(struct late *l, bool thread)
+guard_of(const struct device_ops *ops, struct late *l, bool thread)
 {
-	struct guard *g = guard_new(&late_ops, l, NULL, 0, 2);
+	struct guard *g = guard_new(ops, l, NULL, 0, 2);
 
 	guard_thread(g, thread);
+	guard_limit(g, 0.01);
 	return g;
 }
 
@@ -126,14 +151,14 @@ static void
 left_in_a_wait(bool thread)
 {
 	struct late l = { 0 };
-	struct guard *g = guard_of(&l, thread);
+	struct guard *g = guard_of(&late_ops, &l, thread);
 	char *buf = calloc(1, 8), *why;
 	struct err err;
 	void *req;
 
 	guard_ops.all_reduce(g, buf, 8, DEVICE_U8, DEVICE_SUM, &req, &err);
 	guard_afloat(g, 1);
-	ok(guard_wait(g, req, 0.01, &err) == -2 && buf[0] != 0,
+	ok(guard_wait(g, req, &err) == -1 && buf[0] != 0,
 	    "a wait of 10 ms ends%s", thread ? ", beside a thread" : "");
 	free(buf);		/* what writes there now, writes to others' */
 	why = strdup(err.text);
@@ -147,7 +172,7 @@ left_in_a_wait(bool thread)
 static void
 broken(struct late *l, const char *why, const char *says)
 {
-	struct guard *g = guard_of(l, false);
+	struct guard *g = guard_of(&late_ops, l, false);
 	struct err err;
 	void *req = NULL;
 	char buf[8];
@@ -163,11 +188,35 @@ broken(struct late *l, const char *why, const char *says)
 	free(req);
 }
 
+/* The program waits for its stream, and calls nothing of ours. */
+static void
+left_on_a_stream(void)
+{
+	const struct timespec nap = { 0, 1000000 };
+	struct late l = { 0 };
+	struct guard *g = guard_of(&stream_ops, &l, true);
+	char buf[8] = "";
+	struct err err;
+	void *req;
+
+	guard_ops.all_reduce(g, buf, 8, DEVICE_U8, DEVICE_SUM, &req, &err);
+	ok(guard_ops.order(g, req, &err) == 0, "a stream waits");
+	for (int i = 0; i < 30000 && !l.abandoned; i++)
+		nanosleep(&nap, NULL);
+	ok(l.abandoned && guard_timed_out(g), "no longer than 10 ms: what it "
+	    "waits for is ended");
+	ok(guard_wait(g, req, &err) == -1 && strstr(err.text, "rank 0 has "
+	    "waited 0.01 s in operation 1, all-reduce of 8 U8") != NULL,
+	    "who asks is told (%s)", err.text);
+	guard_free(g, false);
+	free(req);
+}
+
 int
 main(void)
 {
 	struct late sound = { 0 };
-	struct guard *g = guard_of(&sound, false);
+	struct guard *g = guard_of(&late_ops, &sound, false);
 
 	left_in_a_wait(false);
 	left_in_a_wait(true);
@@ -175,6 +224,7 @@ main(void)
 	    "an operation that fails to begin");
 	broken(&(struct late){ .breaks = 1 }, "the cable is out",
 	    "an operation that fails on its way");
+	left_on_a_stream();
 	guard_free(g, false);
 	ok(sound.closed && !sound.dead, "a sound one is closed with the rest");
 	return tap_done();

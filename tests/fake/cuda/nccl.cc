@@ -30,7 +30,7 @@ struct shared {
 struct fake_comm {
 	shared	*all;
 	int	 world, rank;
-	bool	 aborted;
+	std::atomic<bool> aborted;
 };
 
 /* All ranks at one point: true when they are, to be asked until then. */
@@ -246,7 +246,7 @@ ncclCommInitRank(ncclComm_t *comm, int world, ncclUniqueId id, int rank)
 		close(fd);
 	if (map == MAP_FAILED)
 		return ncclSystemError;
-	*comm = new fake_comm{ (shared *)map, world, rank, false };
+	*comm = new fake_comm{ (shared *)map, world, rank, { false } };
 	for (meeting m = {}; !m.over(*comm); )
 		sched_yield();
 	if (rank == 0)

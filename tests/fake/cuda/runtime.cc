@@ -10,18 +10,20 @@
  *		each work as soon as they have it, so that who forgets to have
  *		one wait for another gets there too early.
  *
- * One thread.
+ * Any thread, one at a time.
  */
 #include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "tests/fake/cuda/launch.hh"
@@ -36,8 +38,12 @@ size_t		 top;			/* so much of it was ever in use */
 std::map<char *, size_t> used;
 std::set<void *> pinned;
 int		 reach;			/* > 0: it may be touched */
-int		 events, waits, device;
+int		 events, device;
+std::atomic<int> waits;
 cudaError_t	 error;
+std::recursive_mutex gate;
+
+#define ENTER() std::lock_guard<std::recursive_mutex> entered(gate)
 
 void
 allow(bool yes)
@@ -110,7 +116,12 @@ wait_for(std::function<bool()> through)
 {
 	time_t end = time(nullptr) + 60;
 
-	while (!through()) {
+	for (;;) {
+		{
+			ENTER();
+			if (through())
+				return;
+		}
 		if (time(nullptr) > end) {
 			fprintf(stderr, "the fake CUDA waits in vain\n");
 			abort();
@@ -142,18 +153,21 @@ result(cudaError_t code)
 void
 fake_enqueue(cudaStream_t stream, std::function<bool()> fn)
 {
+	ENTER();
 	add(of(stream), fn);
 }
 
 int
 fake_cuda_in_use(void)
 {
+	ENTER();
 	return (int)(used.size() + pinned.size() + streams.size()) + events;
 }
 
 int
 fake_cuda_waits(void)
 {
+	ENTER();
 	return waits;
 }
 
@@ -171,6 +185,7 @@ cudaGetDeviceCount(int *count)
 cudaError_t
 cudaSetDevice(int n)
 {
+	ENTER();
 	device = n;
 	return cudaSuccess;
 }
@@ -178,6 +193,7 @@ cudaSetDevice(int n)
 cudaError_t
 cudaGetDevice(int *n)
 {
+	ENTER();
 	*n = device;
 	return cudaSuccess;
 }
@@ -185,6 +201,7 @@ cudaGetDevice(int *n)
 cudaError_t
 cudaGetLastError(void)
 {
+	ENTER();
 	cudaError_t code = error;
 
 	error = cudaSuccess;
@@ -203,6 +220,7 @@ cudaGetErrorString(cudaError_t code)
 cudaError_t
 cudaMalloc(void **p, size_t bytes)
 {
+	ENTER();
 	size_t size = (bytes + line - 1) / line * line + line;
 	char *at;
 
@@ -235,6 +253,7 @@ cudaMalloc(void **p, size_t bytes)
 static cudaError_t
 release(void *p)
 {
+	ENTER();
 	auto one = used.find((char *)p);
 
 	if (one == used.end())
@@ -259,12 +278,14 @@ cudaFree(void *p)
 cudaError_t
 cudaMallocAsync(void **p, size_t bytes, cudaStream_t)
 {
+	ENTER();
 	return cudaMalloc(p, bytes);
 }
 
 cudaError_t
 cudaFreeAsync(void *p, cudaStream_t stream)
 {
+	ENTER();
 	add(of(stream), [p] { return release(p) == cudaSuccess; });
 	return cudaSuccess;
 }
@@ -272,6 +293,7 @@ cudaFreeAsync(void *p, cudaStream_t stream)
 cudaError_t
 cudaMallocHost(void **p, size_t bytes)
 {
+	ENTER();
 	*p = malloc(bytes);
 	memset(*p, 0xa5, bytes < 65536 ? bytes : 65536);
 	pinned.insert(*p);
@@ -281,6 +303,7 @@ cudaMallocHost(void **p, size_t bytes)
 cudaError_t
 cudaFreeHost(void *p)
 {
+	ENTER();
 	pinned.erase(p);
 	free(p);
 	return cudaSuccess;
@@ -289,6 +312,7 @@ cudaFreeHost(void *p)
 cudaError_t
 cudaPointerGetAttributes(cudaPointerAttributes *at, const void *p)
 {
+	ENTER();
 	*at = cudaPointerAttributes();
 	at->type = on_gpu(p) ? cudaMemoryTypeDevice :
 	    pinned.count((void *)(uintptr_t)p) ? cudaMemoryTypeHost :
@@ -300,6 +324,7 @@ cudaError_t
 cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     cudaMemcpyKind kind, cudaStream_t stream)
 {
+	ENTER();
 	bool from_gpu = kind == cudaMemcpyDeviceToHost ||
 	    kind == cudaMemcpyDeviceToDevice;
 	bool to_gpu = kind == cudaMemcpyHostToDevice ||
@@ -323,6 +348,7 @@ cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 cudaError_t
 cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
 {
+	ENTER();
 	if (!on_gpu(p))
 		return result(cudaErrorInvalidValue);
 	fake_enqueue(stream, [=] { return memset(p, value, bytes); });
@@ -334,6 +360,7 @@ cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
 cudaError_t
 cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
+	ENTER();
 	const char *text = getenv("FAKE_CUDA_EAGER");
 
 	*stream = new fake_stream();
@@ -347,6 +374,7 @@ cudaError_t
 cudaStreamDestroy(cudaStream_t stream)
 {
 	wait_for([=] { return stream->run(stream->issued); });
+	ENTER();
 	streams.erase(stream);
 	delete stream;
 	return cudaSuccess;
@@ -371,6 +399,7 @@ cudaDeviceSynchronize(void)
 cudaError_t
 cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
+	ENTER();
 	*event = new fake_event();
 	events++;
 	return cudaSuccess;
@@ -379,6 +408,7 @@ cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 cudaError_t
 cudaEventDestroy(cudaEvent_t event)
 {
+	ENTER();
 	delete event;
 	events--;
 	return cudaSuccess;
@@ -387,6 +417,7 @@ cudaEventDestroy(cudaEvent_t event)
 cudaError_t
 cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+	ENTER();
 	event->stream = of(stream);
 	event->at = event->stream->issued;
 	event->asked = false;
@@ -397,6 +428,7 @@ cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t
 cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
+	ENTER();
 	fake_stream *other = event->stream;
 	uint64_t at = event->at;
 
@@ -409,6 +441,7 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 cudaError_t
 cudaEventQuery(cudaEvent_t event)
 {
+	ENTER();
 	if (event->stream == nullptr || event->stream->done >= event->at)
 		return cudaSuccess;
 	if (!event->asked) {
