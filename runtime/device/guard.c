@@ -22,6 +22,7 @@
 #define POLLS	50		/* then between naps of who waits */
 #define NAP_NS	50000
 #define PACE_NS	250000		/* between bursts of the thread */
+#define NEVER_S	1e9
 #define WATCH_NS 100000000	/* between looks of the watching thread */
 #define BURST	100		/* polls, as long as they find work: */
 #define WORK_S	2e-6		/* one that does takes longer */
@@ -441,6 +442,27 @@ entered(struct guard *g, int rc, const struct err *err)
 	return rc;
 }
 
+/* The same around the start of an operation.  NCCL's first ones have connections
+ * to make and wait inside: who is kept there by a rank that is gone cannot be let
+ * go, and ends. */
+static int
+enter_start(struct guard *g, struct err *err)
+{
+	int rc = enter(g, err);
+
+	if (rc == 0 && g->ops->abandon != NULL)
+		ctl_bound(g->ctl, "the start of an exchange", g->limit_s > 0 ?
+		    g->limit_s : NEVER_S);
+	return rc;
+}
+
+static int
+entered_start(struct guard *g, int rc, const struct err *err)
+{
+	ctl_unbound(g->ctl);
+	return entered(g, rc, err);
+}
+
 /* All ranks' arguments, side by side.  Names the first who differs. */
 static int
 compare(struct guard *g, const struct call *mine, struct err *err)
@@ -452,9 +474,9 @@ compare(struct guard *g, const struct call *mine, struct err *err)
 
 	if (all == NULL)
 		return err_nomem(err);
-	rc = enter(g, err);
+	rc = enter_start(g, err);
 	if (rc == 0)
-		rc = entered(g, g->ops->all_gather(g->state, mine, all,
+		rc = entered_start(g, g->ops->all_gather(g->state, mine, all,
 		    sizeof(*mine), &r.real, err), err);
 	if (rc == 0)
 		rc = wait_for(g, &r, 0, err);
@@ -497,7 +519,7 @@ begin(struct guard *g, const char *what, size_t n, int type, int op,
 	r->seq = ++g->seq;
 	tell_place(g, &r->call);
 	if ((g->debug && compare(g, &r->call, err) != 0) ||
-	    enter(g, err) != 0) {
+	    enter_start(g, err) != 0) {
 		free(r);
 		return NULL;
 	}
@@ -508,7 +530,7 @@ static int
 begun(struct guard *g, struct request *r, int rc, void **req,
     const struct err *err)
 {
-	if (entered(g, rc, err) != 0) {
+	if (entered_start(g, rc, err) != 0) {
 		free(r);
 		r = NULL;
 	}

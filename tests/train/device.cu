@@ -524,6 +524,48 @@ deaths(void)
 		death(&d);
 }
 
+/* While another makes the first connections to it, inside NCCL. */
+static void
+early_death(void)
+{
+	int port = free_ports(1), status = 0;
+	char path[300], said[500] = "";
+	accel_config c = ACCEL_CONFIG_INIT;
+	accel *a;
+	pid_t pid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/stderr", folder);
+	setenv("FAKE_NCCL_DIES", "1", 1);
+	for (int r = 0; r < 2; r++)
+		if ((pid = fork()) == 0) {
+			alarm(100);
+			if (r == 0 && dup2(open(path, O_WRONLY | O_CREAT,
+			    0600), 2) < 0)
+				_exit(3);
+			set_number("RANK", r);
+			set_number("LOCAL_RANK", 0);
+			set_number("WORLD_SIZE", 2);
+			set_number("MASTER_PORT", port);
+			c.memory = ACCEL_CUDA;
+			_exit(accel_init(&c, &a) == ACCEL_OK ? 4 : 5);
+		} else if (r == 1) {
+			waitpid(pid, NULL, 0);
+		}
+	wait(&status);
+	unsetenv("FAKE_NCCL_DIES");
+	f = fopen(path, "r");
+	if (f != NULL) {
+		said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
+		said[strcspn(said, "\n")] = '\0';
+		fclose(f);
+	}
+	unlink(path);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(said,
+	    "gives up the start of an exchange: rank 1") != NULL,
+	    "or ends, inside NCCL, with a word about it: %s", said);
+}
+
 /* ---- what is refused -------------------------------------------------------------- */
 
 static void
@@ -620,6 +662,7 @@ main(void)
 			compare(HOST2, NCCL2);
 		unsetenv("FAKE_CUDA_EAGER");
 		deaths();
+		early_death();
 		if (launch(MPI2))
 			compare(HOST2, MPI2);
 	}

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include <math.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  * Not NCCL: collectives of processes on one host, by a file that all map, for
  * tests.  An operation is work on its stream: when the stream comes to it, it
  * meets the other ranks' and has the result.  Sums go from rank 0 to the last.
- * Refuses memory that is not the "GPU's".
+ * Refuses memory that is not the "GPU's".  As the real one it makes connections
+ * in the first operation, and the host stands still meanwhile.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +33,7 @@ struct fake_comm {
 	shared	*all;
 	int	 world, rank;
 	std::atomic<bool> aborted;
+	bool	 connected;
 };
 
 /* All ranks at one point: true when they are, to be asked until then. */
@@ -68,6 +71,14 @@ exchange(fake_comm *c, cudaStream_t stream, size_t n,
 	size_t at = 0;
 	int stage = 0;
 	meeting m = {};
+	const char *dies = getenv("FAKE_NCCL_DIES");	/* a rank, there */
+
+	if (!c->connected && dies != nullptr &&
+	    c->rank == (int)strtol(dies, nullptr, 10))
+		raise(SIGKILL);
+	while (!c->connected)
+		if (!(c->connected = m.over(c)))
+			sched_yield();
 
 	fake_enqueue(stream, [=]() mutable {
 		for (; at < n; at += PIECE) {
@@ -246,7 +257,7 @@ ncclCommInitRank(ncclComm_t *comm, int world, ncclUniqueId id, int rank)
 		close(fd);
 	if (map == MAP_FAILED)
 		return ncclSystemError;
-	*comm = new fake_comm{ (shared *)map, world, rank, { false } };
+	*comm = new fake_comm{ (shared *)map, world, rank, { false }, false };
 	for (meeting m = {}; !m.over(*comm); )
 		sched_yield();
 	if (rank == 0)
