@@ -159,11 +159,14 @@ run(struct call *call, struct err *err)
 	x.hosts = o->hosts;
 	x.first = hosts.count ? host_label(&hosts.host[0]) : NULL;
 	ret = make(o, &x, &out, err);
-	if (!ret && o->output)
+	if (!ret && !o->output) {
+		fputs(buf_text(&out), stdout);
+	} else if (!ret) {
 		ret = file_replace(o->output, buf_text(&out), out.len,
 		    o->deepspeed ? 0644 : 0755, err);
-	else if (!ret)
-		fputs(buf_text(&out), stdout);
+		if (!ret)
+			printf("written: %s\n", o->output);
+	}
 out:
 	quick_clear(&quick);
 	buf_clear(&out);

@@ -47,7 +47,7 @@ if command -v mpirun.mpich >/dev/null; then
 	printf '#!/bin/sh\nexec mpirun.mpich "$@"\n' >bin/mpirun
 	chmod +x bin/mpirun
 	"$accel" config export --mpirun -o m.sh --no_python f.yaml -- ./rank.sh \
-	    -a "$hard" ""
+	    -a "$hard" "" >/dev/null
 	ranks mpirun env PATH="$work/bin:$PATH" ./m.sh
 	is "mpirun starts them, executable as it was written" $? 0
 	ok "with the same numbers, environment and words" diff -r launch mpirun
@@ -128,7 +128,9 @@ cat >ds.yaml <<-'END'
 	  offload_param_nvme_path: /nvme
 	  gradient_accumulation_steps: 4
 END
-"$accel" config export --deepspeed -o ds.json ds.yaml
+is "-o says where it wrote" \
+    "$("$accel" config export --deepspeed -o ds.json ds.yaml)" \
+    "written: ds.json"
 cat >with.yaml <<-'END'
 	distributed_type: DEEPSPEED
 	num_processes: 2
