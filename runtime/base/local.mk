@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += %D%/libbase.la
 	%D%/banned.h \
 	%D%/buf.c  %D%/buf.h \
 	%D%/clock.c %D%/clock.h \
+	%D%/patience.c %D%/patience.h \
 	%D%/crc32c.c %D%/crc32c.h \
 	%D%/elem.h \
 	%D%/err.c  %D%/err.h \

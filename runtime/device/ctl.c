@@ -22,6 +22,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/thread.h"
 #include "runtime/device/ctl_server.h"
 #include "runtime/device/wire.h"
@@ -169,6 +170,17 @@ watch_bound(struct ctl *c)
 	_exit(1);
 }
 
+/* Nobody has waited while this process was stopped. */
+static void
+put_off_bound(struct ctl *c, double seconds)
+{
+	int64_t end = c->bound;
+
+	if (end != 0 && end != INT64_MAX)
+		atomic_compare_exchange_strong(&c->bound, &end,
+		    end + (int64_t)(seconds * 1000));
+}
+
 static void
 beat(struct ctl *c)
 {
@@ -219,8 +231,10 @@ run(void *arg)
 		if (fds[1].revents != 0)
 			(void)!read(c->wake[0], &byte, 1);
 		now = clock_s();
-		if (now - turn > CTL_AWAY)
+		if (now - turn > AWAY_S) {
 			seen += now - turn;
+			put_off_bound(c, now - turn);
+		}
 		turn = now;
 		while ((rc = wire_peek(&c->wire, &kind, &data, &n)) == 1) {
 			heard(c, kind, data, n);
@@ -372,25 +386,15 @@ ctl_why(struct ctl *c, struct err *err)
 static int
 wait_for(struct ctl *c, const bool *flag, double limit_s, struct err *err)
 {
-	struct timespec end;
+	struct patience patience;
 	bool dead = false;
 	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += (time_t)limit_s;
-	end.tv_nsec += (long)((limit_s - (double)(time_t)limit_s) * 1e9);
-	if (end.tv_nsec >= 1000000000) {
-		end.tv_nsec -= 1000000000;
-		end.tv_sec++;
-	}
+	patience_begin(&patience, limit_s);
 	pthread_mutex_lock(&c->lock);
-	while (!*flag && !c->refused && c->dead < 0 && rc == 0) {
-		if (limit_s <= 0)
-			pthread_cond_wait(&c->change, &c->lock);
-		else if (pthread_cond_timedwait(&c->change, &c->lock,
-		    &end) == ETIMEDOUT)
+	while (!*flag && !c->refused && c->dead < 0 && rc == 0)
+		if (patience_wait(&patience, &c->change, &c->lock) != 0)
 			rc = 1;
-	}
 	if (c->refused)
 		rc = err_set(err, "rank 0 at %s port %d refused rank %d: %s",
 		    c->addr, c->config.port, c->config.rank,
@@ -635,7 +639,8 @@ ctl_bound(struct ctl *c, const char *what, double limit_s)
 	if (c == NULL)
 		return;
 	c->bound_what = what;
-	c->bound = clock_ms() + (int64_t)(limit_s * 1000);
+	c->bound = limit_s > 0 ? clock_ms() + (int64_t)(limit_s * 1000) :
+	    INT64_MAX;
 }
 
 void

@@ -19,9 +19,6 @@ struct ctl;
 struct err;
 
 #define CTL_BEAT 0.5		/* seconds between heartbeats */
-/* Who has not run for so long was stopped, or its machine was: what it did not
- * hear meanwhile is nobody's silence. */
-#define CTL_AWAY 1.0
 
 struct ctl_config {
 	const char	*addr;		/* MASTER_ADDR */
@@ -70,7 +67,7 @@ void ctl_abort(struct ctl *ctl, const char *why);
 int ctl_pmi(struct ctl *ctl, struct err *err);
 
 /* For calls that nothing can interrupt, such as MPI_Finalize: from now to
- * ctl_unbound(), a rank's death or the end of the limit ends this process with
+ * ctl_unbound(), a rank's death or the end of the limit (0: none) ends this process with
  * exit code 1 and a line on stderr.  "what" is borrowed: "MPI_Finalize". */
 void ctl_bound(struct ctl *ctl, const char *what, double limit_s);
 void ctl_unbound(struct ctl *ctl);

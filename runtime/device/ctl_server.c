@@ -17,6 +17,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/thread.h"
 #include "runtime/device/ctl.h"
 #include "runtime/device/pmi.h"
@@ -390,7 +391,7 @@ watch_clock(struct ctl_server *s)
 	char what[80];
 
 	s->turn = now;
-	for (int i = 0; i < s->n && away > CTL_AWAY; i++) {
+	for (int i = 0; i < s->n && away > AWAY_S; i++) {
 		s->peer[i].seen += away;
 		if (s->peer[i].seen > now)
 			s->peer[i].seen = now;

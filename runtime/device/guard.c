@@ -12,6 +12,7 @@
 #include "runtime/base/buf.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/err.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/thread.h"
 #include "runtime/device/ctl.h"
 
@@ -22,8 +23,7 @@
 #define POLLS	50		/* then between naps of who waits */
 #define NAP_NS	50000
 #define PACE_NS	250000		/* between bursts of the thread */
-#define NEVER_S	1e9
-#define WATCH_NS 100000000	/* between looks of the watching thread */
+#define WATCH_S	0.1		/* between looks of the watching thread */
 #define BURST	100		/* polls, as long as they find work: */
 #define WORK_S	2e-6		/* one that does takes longer */
 
@@ -58,7 +58,7 @@ struct request {
 	struct call	 call;
 	bool		 over;
 	/* What the program's stream waits for: see watch. */
-	double		 since;
+	struct patience	 patience;
 	struct request	*next;
 };
 
@@ -315,8 +315,8 @@ static int
 wait_for(struct guard *g, struct request *r, double limit_s, struct err *err)
 {
 	const struct timespec nap = { 0, NAP_NS };
+	struct patience patience;
 	struct err why = ERR_INIT;
-	double end = 0;
 	int rc;
 
 	pthread_mutex_lock(&g->lock);
@@ -330,10 +330,9 @@ wait_for(struct guard *g, struct request *r, double limit_s, struct err *err)
 			sched_yield();
 			continue;
 		}
-		if (end == 0)
-			end = clock_s() + limit_s;
-		else if (limit_s > 0 && polls % POLLS == 0 &&
-		    clock_s() > end) {
+		if (polls == YIELDS) {
+			patience_begin(&patience, limit_s);
+		} else if (polls % POLLS == 0 && patience_over(&patience)) {
 			rc = too_long(g, r, &why);
 			break;
 		}
@@ -386,8 +385,7 @@ look(struct guard *g)
 	for (struct request *r = g->watched; r != NULL && rc == 0;
 	    r = r->next) {
 		rc = poll_one(g, r, &why);
-		if (rc == 0 && !r->over && g->limit_s > 0 &&
-		    clock_s() > r->since + g->limit_s)
+		if (patience_over(&r->patience) && rc == 0 && !r->over)
 			rc = too_long(g, r, &why);
 	}
 	if (rc != 0)
@@ -403,18 +401,13 @@ static void *
 watch(void *arg)
 {
 	struct guard *g = arg;
-	struct timespec next;
+	struct patience pace;
 
 	pthread_mutex_lock(&g->lock);
 	while (!g->stop && may_run(g, NULL) == 0) {
 		look(g);
-		clock_gettime(CLOCK_MONOTONIC, &next);
-		next.tv_nsec += WATCH_NS;
-		if (next.tv_nsec >= 1000000000) {
-			next.tv_nsec -= 1000000000;
-			next.tv_sec++;
-		}
-		pthread_cond_timedwait(&g->change, &g->lock, &next);
+		patience_begin(&pace, WATCH_S);
+		patience_wait(&pace, &g->change, &g->lock);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return NULL;
@@ -451,8 +444,7 @@ enter_start(struct guard *g, struct err *err)
 	int rc = enter(g, err);
 
 	if (rc == 0 && g->ops->abandon != NULL)
-		ctl_bound(g->ctl, "the start of an exchange", g->limit_s > 0 ?
-		    g->limit_s : NEVER_S);
+		ctl_bound(g->ctl, "the start of an exchange", g->limit_s);
 	return rc;
 }
 
@@ -610,7 +602,7 @@ guard_order(void *state, void *req, struct err *err)
 		return rc;
 	rc = g->ops->order(g->state, r->real, err);
 	if (rc == 0) {
-		r->since = clock_s();
+		patience_begin(&r->patience, g->limit_s);
 		r->next = g->watched;
 		g->watched = r;
 		if (g->ops->abandon != NULL && !g->threaded)

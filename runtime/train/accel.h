@@ -37,7 +37,7 @@
  * (mpi; with ACCEL_CUDA nccl); ACCEL_PLUGIN_DIR, their folder; ACCEL_TRACK or
  * ACCEL_TRACK_FD, a file or a descriptor for whoever watches; ACCEL_PROFILE, a
  * prefix for traces; ACCEL_SAVE_TIMEOUT, seconds that a save under way may take
- * (600).
+ * (600; 0: no limit).
  * None set: one process alone.
  */
 #ifndef ACCEL_H

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/base/patience.h"
 #include "runtime/base/thread.h"
 
 #include "runtime/base/banned.h"
@@ -244,21 +245,6 @@ start(struct feed *f, struct err *err)
 	return err_set(err, "no thread to read ahead: %s", strerror(rc));
 }
 
-static struct timespec
-deadline(double seconds)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += (time_t)seconds;
-	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
-	return t;
-}
-
 /* "number": the round that the caller waits for. */
 /* Under the lock. */
 static int
@@ -274,7 +260,7 @@ late(const struct feed *f, struct err *err)
 const struct round *
 feed_next(struct feed *f, struct err *err)
 {
-	struct timespec	 until;
+	struct patience patience;
 	struct round	*r;
 	int		 rc = 0;
 
@@ -282,12 +268,12 @@ feed_next(struct feed *f, struct err *err)
 		make(f, &f->ring[0]);
 		return &f->ring[0];
 	}
-	until = deadline(f->config.limit_s);
+	patience_begin(&patience, f->config.limit_s);
 	pthread_mutex_lock(&f->lock);
 	f->go = f->go || f->made == f->taken;
 	pthread_cond_broadcast(&f->change);
 	while (f->made == f->taken && rc == 0)
-		rc = pthread_cond_timedwait(&f->change, &f->lock, &until);
+		rc = patience_wait(&patience, &f->change, &f->lock);
 	r = f->made != f->taken ? &f->ring[f->taken++ % f->size] : NULL;
 	/* The place that the caller held is free now. */
 	pthread_cond_broadcast(&f->change);
@@ -300,16 +286,15 @@ feed_next(struct feed *f, struct err *err)
 int
 feed_seek(struct feed *f, int64_t epoch, int64_t number, struct err *err)
 {
-	struct timespec	until;
+	struct patience patience;
 	int		rc = 0;
 
 	if (f->threaded) {
-		until = deadline(f->config.limit_s);
+		patience_begin(&patience, f->config.limit_s);
 		pthread_mutex_lock(&f->lock);
 		f->go = false;
 		while (f->busy && rc == 0)
-			rc = pthread_cond_timedwait(&f->change, &f->lock,
-			    &until);
+			rc = patience_wait(&patience, &f->change, &f->lock);
 		rc = f->busy ? late(f, err) : 0;
 		if (rc == 0)
 			f->taken = f->made;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/patience.h"
 #include "runtime/train/train.h"
 
 #include "runtime/base/banned.h"
@@ -244,9 +245,11 @@ late(const struct spawn *s, double limit, struct err *err)
 static accel_status
 watch(struct spawn *s, double limit, struct err *err)
 {
-	double		end = clock_s() + limit, term = 0, kill_at = 0;
+	double		term = 0, kill_at = 0;
 	accel_status	st = ACCEL_OK;
+	struct patience	patience;
 
+	patience_begin(&patience, limit);
 	while (s->running > 0) {
 		double now;
 
@@ -254,7 +257,7 @@ watch(struct spawn *s, double limit, struct err *err)
 		now = clock_s();
 		if (term == 0 && s->first >= 0)
 			term = now + GRACE_S;
-		if (term == 0 && now > end) {
+		if (patience_over(&patience) && term == 0) {
 			late(s, limit, err);
 			st = ACCEL_EPEER;
 			term = now;

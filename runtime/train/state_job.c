@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/base/patience.h"
 #include "runtime/base/thread.h"
 #include "runtime/train/state.h"
 #include "runtime/train/state_folder.h"
@@ -138,15 +139,14 @@ int
 state_job_wait(struct state_job *j, double limit_s, struct state_room *room,
     struct err *err)
 {
-	struct timespec until;
+	struct patience patience;
 	bool done;
 	int ret;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)limit_s;
+	patience_begin(&patience, limit_s);
 	pthread_mutex_lock(&j->lock);
 	while (!j->done)
-		if (pthread_cond_timedwait(&j->over, &j->lock, &until) != 0)
+		if (patience_wait(&patience, &j->over, &j->lock) != 0)
 			break;
 	done = j->done;
 	j->left = !done;

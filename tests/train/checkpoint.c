@@ -453,7 +453,7 @@ stuck(void)
 
 	start();
 	o.async = 1;
-	setenv("ACCEL_SAVE_TIMEOUT", "0", 1);
+	setenv("ACCEL_SAVE_TIMEOUT", "1e-9", 1);
 	accel_save_state(a, in_folder("stuck"), &o);
 	st = accel_save_wait(a);
 	unsetenv("ACCEL_SAVE_TIMEOUT");

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime/base: errors, buffers, numbers, lists, files, near words. */
+/* runtime/base: errors, buffers, numbers, lists, files, near words, patience. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/buf.h"
@@ -9,6 +14,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/near.h"
 #include "runtime/base/num.h"
+#include "runtime/base/patience.h"
 #include "runtime/base/strv.h"
 #include "tests/tap.h"
 
@@ -140,6 +146,50 @@ test_file(void)
 	ok(rmdir(dir) == 0, "nothing else was left behind");
 }
 
+/* 0 when a wait of 0.7 s, stopped for longer, goes on and then ends. */
+static int
+stopped_wait(void)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct patience p;
+	pthread_cond_t cond;
+	pthread_condattr_t attr;
+	int waits = 0;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&cond, &attr);
+	pthread_mutex_lock(&lock);
+	patience_begin(&p, 0.7);
+	raise(SIGSTOP);
+	while (waits < 1000 && patience_wait(&p, &cond, &lock) != ETIMEDOUT)
+		waits++;
+	return waits == 0 || waits == 1000;
+}
+
+static void
+test_patience(void)
+{
+	const struct timespec pause = { 1, 300000000 };
+	struct patience p;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(stopped_wait());
+	waitpid(pid, &status, WUNTRACED);
+	nanosleep(&pause, NULL);
+	kill(pid, SIGCONT);
+	waitpid(pid, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	    "who was stopped has not waited meanwhile");
+	patience_begin(&p, 0);
+	ok(!patience_over(&p), "0 s is no limit");
+	patience_begin(&p, 1e-9);
+	nanosleep(&(struct timespec){ 0, 1000 }, NULL);
+	ok(patience_over(&p), "a ns is soon over");
+}
+
 int
 main(void)
 {
@@ -149,5 +199,6 @@ main(void)
 	test_strv();
 	test_near();
 	test_file();
+	test_patience();
 	return tap_done();
 }

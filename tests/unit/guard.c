@@ -4,11 +4,14 @@
  * at device.h's edge: its network delivers whenever it is called, so it writes
  * to the memory of whatever has not ended, as MPI does.
  */
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/base/err.h"
 #include "runtime/device/guard.h"
@@ -18,6 +21,8 @@ struct late {
 	char	*buf;		/* of the last operation */
 	int	 calls;
 	int	 refuses, breaks;	/* the next operation; the next test */
+	int	 stops;		/* the process, at so many-th call */
+	int	 ends;		/* the operation, at so many-th; 0: never */
 	int	 closed, dead;
 	atomic_bool abandoned;
 };
@@ -59,8 +64,10 @@ late_test(void *state, void *req, int *done, struct err *err)
 	struct late *l = state;
 
 	(void)req;
-	(void)done;
 	deliver(l);
+	if (l->calls == l->stops)
+		raise(SIGSTOP);
+	*done = l->calls == l->ends;
 	return l->breaks ? err_set(err, "the cable is out") : 0;
 }
 
@@ -212,6 +219,36 @@ left_on_a_stream(void)
 	free(req);
 }
 
+/* ^Z in the middle of a wait, for longer than its limit. */
+static void
+stopped_in_a_wait(void)
+{
+	/* The limit begins at the 20,000th poll, is looked at each 50th. */
+	struct late l = { .stops = 20200, .ends = 20500 };
+	const struct timespec pause = { 2, 0 };
+	struct guard *g;
+	struct err err;
+	char buf[8] = "";
+	int status = 0;
+	void *req;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		g = guard_of(&late_ops, &l, false);
+		guard_limit(g, 1.5);
+		guard_ops.all_reduce(g, buf, 8, DEVICE_U8, DEVICE_SUM, &req,
+		    &err);
+		_exit(guard_wait(g, req, &err) == 0 ? 0 : 1);
+	}
+	waitpid(pid, &status, WUNTRACED);
+	ok(WIFSTOPPED(status), "a process is stopped as it waits");
+	nanosleep(&pause, NULL);
+	kill(pid, SIGCONT);
+	waitpid(pid, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	    "what it did not run is no part of its limit");
+}
+
 int
 main(void)
 {
@@ -225,6 +262,7 @@ main(void)
 	broken(&(struct late){ .breaks = 1 }, "the cable is out",
 	    "an operation that fails on its way");
 	left_on_a_stream();
+	stopped_in_a_wait();
 	guard_free(g, false);
 	ok(sound.closed && !sound.dead, "a sound one is closed with the rest");
 	return tap_done();
