@@ -165,6 +165,7 @@ typedef struct {
  * gradients are enqueued, and accel_step returns when the update is.  The host
  * waits for the GPU only where a number is needed there (a norm, an overflow, a
  * checkpoint), and for a bucket's exchange before the same bucket's next one.
+ * Whoever waits for the stream is let go where a rank is gone or does not come.
  * Exchanges go by NCCL, or with ACCEL_BACKEND=mpi through the host's memory.
  * libaccel(3), GPUs, has the rest.
  */
