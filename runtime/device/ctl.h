@@ -67,8 +67,9 @@ void ctl_abort(struct ctl *ctl, const char *why);
 int ctl_pmi(struct ctl *ctl, struct err *err);
 
 /* For calls that nothing can interrupt, such as MPI_Finalize: from now to
- * ctl_unbound(), a rank's death or the end of the limit (0: none) ends this process with
- * exit code 1 and a line on stderr.  "what" is borrowed: "MPI_Finalize". */
+ * ctl_unbound(), a rank's death or the end of the limit (0: none) ends this
+ * process with exit code 1 and a line on stderr.  "what" is borrowed:
+ * "MPI_Finalize". */
 void ctl_bound(struct ctl *ctl, const char *what, double limit_s);
 void ctl_unbound(struct ctl *ctl);
 

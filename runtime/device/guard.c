@@ -451,7 +451,8 @@ enter_start(struct guard *g, struct err *err)
 static int
 entered_start(struct guard *g, int rc, const struct err *err)
 {
-	ctl_unbound(g->ctl);
+	if (g->ops->abandon != NULL)
+		ctl_unbound(g->ctl);
 	return entered(g, rc, err);
 }
 
